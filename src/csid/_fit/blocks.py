@@ -1,0 +1,171 @@
+"""Symmetric positive definite systems in block-banded form: factor, solve, relax.
+
+A system over `I` levels with `F` unknowns each is kept by block diagonals: `bands[d, i]` is the F x F block that
+couples level i with level i + d. Bandwidth 0 is a category, 1 first differences or interpolation, 2 second differences.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@njit(nogil=True, cache=True)
+def _cholesky(S: Any) -> bool:
+    """Lower Cholesky factor of one block, in place; False when the block is not positive definite."""
+    F = S.shape[0]
+    for a in range(F):
+        pivot = S[a, a]
+        for c in range(a):
+            pivot -= S[a, c] * S[a, c]
+        if not pivot > 1e-14 * abs(S[a, a]) or not np.isfinite(pivot):
+            return False
+        pivot = np.sqrt(pivot)
+        S[a, a] = pivot
+        for b in range(a + 1, F):
+            s = S[b, a]
+            for c in range(a):
+                s -= S[b, c] * S[a, c]
+            S[b, a] = s / pivot
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _solve_lower(L: Any, B: Any) -> None:
+    """B <- L^-1 B, row by row so that the inner loop runs along B's contiguous columns."""
+    for a in range(L.shape[0]):
+        for c in range(a):
+            x = L[a, c]
+            for b in range(B.shape[1]):
+                B[a, b] -= x * B[c, b]
+        x = 1.0 / L[a, a]
+        for b in range(B.shape[1]):
+            B[a, b] *= x
+
+
+@njit(nogil=True, cache=True)
+def _solve_upper(L: Any, B: Any) -> None:
+    """B <- L^-T B."""
+    for a in range(L.shape[0] - 1, -1, -1):
+        x = 1.0 / L[a, a]
+        for b in range(B.shape[1]):
+            B[a, b] *= x
+        for c in range(a):
+            x = L[a, c]
+            for b in range(B.shape[1]):
+                B[c, b] -= x * B[a, b]
+
+
+@njit(nogil=True, cache=True)
+def _subtract_product(C: Any, A: Any, B: Any, transpose_a: bool) -> None:
+    """C <- C - A^T B, or C - A B."""
+    for c in range(B.shape[0]):
+        for a in range(C.shape[0]):
+            x = A[c, a] if transpose_a else A[a, c]
+            for b in range(C.shape[1]):
+                C[a, b] -= x * B[c, b]
+
+
+@njit(nogil=True, cache=True)
+def factor(bands: Any) -> int:
+    """Block Cholesky H = U^T U in place: U's diagonal blocks as lower factors, its blocks beside them in `bands[1:]`.
+
+    Returns the first level whose block is not positive definite, or -1.
+    """
+    width, levels = bands.shape[0] - 1, bands.shape[1]
+    for i in range(levels):
+        if not _cholesky(bands[0, i]):
+            return i
+        reach = min(width, levels - 1 - i)
+        for d in range(1, reach + 1):
+            _solve_lower(bands[0, i], bands[d, i])
+        for d in range(1, reach + 1):
+            for e in range(d, reach + 1):
+                _subtract_product(bands[e - d, i + d], bands[d, i], bands[e, i], True)
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def solve_factored(bands: Any, rhs: Any) -> None:
+    """rhs (I, F, m) <- H^-1 rhs, from the output of `factor`."""
+    width, levels = bands.shape[0] - 1, bands.shape[1]
+    for i in range(levels):
+        for d in range(1, min(width, i) + 1):
+            _subtract_product(rhs[i], bands[d, i - d], rhs[i - d], True)
+        _solve_lower(bands[0, i], rhs[i])
+    for i in range(levels - 1, -1, -1):
+        for d in range(1, min(width, levels - 1 - i) + 1):
+            _subtract_product(rhs[i], bands[d, i], rhs[i + d], False)
+        _solve_upper(bands[0, i], rhs[i])
+
+
+@njit(nogil=True, cache=True)
+def relax(bands: Any, rhs: Any, p: Any, G: Any, A: Any) -> int:
+    """One pass over the levels, each solved exactly with the others held: the paper's closed form, Eq. (10).
+
+    The system is H + (p p^T) kron G; A (I, F) is updated in place. From the objective, the neighbours enter with a plus
+    sign, and the data's part carries the 1 / M that Eq. (9) has and Eq. (10) drops. Returns a level whose block is not
+    positive definite, or -1.
+    """
+    width, levels = bands.shape[0] - 1, bands.shape[1]
+    F = A.shape[1]
+    S = np.empty((F, F))
+    s = np.empty((F, 1))
+    mean = np.zeros(F)
+    for i in range(levels):
+        mean += p[i] * A[i]
+    for i in range(levels):
+        mean -= p[i] * A[i]
+        for a in range(F):
+            s[a, 0] = rhs[i, a]
+            for b in range(F):
+                S[a, b] = bands[0, i, a, b] + p[i] * p[i] * G[a, b]
+                s[a, 0] -= p[i] * G[a, b] * mean[b]
+        for d in range(1, width + 1):
+            for a in range(F):
+                for b in range(F):
+                    if i + d < levels:
+                        s[a, 0] -= bands[d, i, a, b] * A[i + d, b]
+                    if i - d >= 0:
+                        s[a, 0] -= bands[d, i - d, b, a] * A[i - d, b]
+        if not _cholesky(S):
+            return i
+        _solve_lower(S, s)
+        _solve_upper(S, s)
+        A[i] = s[:, 0]
+        mean += p[i] * A[i]
+    return -1
+
+
+def solve(bands: Array, rhs: Array, p: Array, G: Array) -> tuple[Array, int]:
+    """Solve (H + (p p^T) kron G) A = rhs, H by its bands (overwritten), the second term by Woodbury's identity.
+
+    Parameters
+    ----------
+    bands : (width + 1, I, F, F)
+    rhs : (I, F)
+    p : (I,) marginals; G : (F, F), Gram matrix of the rows in which the predictor is missing (all zero for none).
+
+    Returns
+    -------
+    (I, F) solution, and the first level whose block is not positive definite, or -1.
+    """
+    failed = factor(bands)
+    if failed >= 0:
+        return rhs, failed
+    if not G.any():
+        X = rhs[:, :, None].copy()
+        solve_factored(bands, X)
+        return X[:, :, 0], -1
+    values, vectors = np.linalg.eigh(G)
+    C = vectors * np.sqrt(np.maximum(values, 0.0))  # G = C C^T
+    X = np.empty((*rhs.shape, 1 + len(C)))
+    X[:, :, 0] = rhs
+    X[:, :, 1:] = p[:, None, None] * C
+    solve_factored(bands, X)
+    projected = C.T @ np.einsum("i,ifm->fm", p, X)  # U^T H^-1 [rhs, U] with U = p kron C
+    small = np.linalg.solve(np.eye(len(C)) + projected[:, 1:], projected[:, 0])
+    return X[:, :, 0] - X[:, :, 1:] @ small, -1

@@ -1,0 +1,314 @@
+"""The compiled loops over rows: products of factor rows, and the sums that a fit needs of them.
+
+Shared conventions
+------------------
+codes : (M, N) uint8 or uint16, the level of each cell; level `I_n` stands for "missing".
+fractions : (M, N), how far the cell lies towards the next level, times `unit`; `(0, N)` when every cell is on a level.
+roots : (M,), square roots of the sample weights `s_m`.
+table : (sum of I_n + 1, plus 1; S), the factors stacked mode under mode. Behind the `I_n` rows of a mode comes the row
+    of a missing cell, `p_n^T A_n`; one spare row closes the table. `S` is the rank padded with zeros to whole lanes.
+offsets : (N,), the first row of each mode in the table.
+modes : the modes whose factor rows are multiplied.
+outside : what that product starts from: (M, S) a row each, (M, 1) a number each, or (0, 1) for one.
+V : (K, S), the output factor.
+
+Rows `start` to `stop` are visited. Outputs are added to, so the caller clears them.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, splat, store, sub, total
+
+_BUFFER_BYTES = 8192  # of one row buffer: two of them, and the factor rows in use, stay in the first-level cache
+_SMALLEST_TILE, _LARGEST_TILE = 4096, 32768
+
+
+@njit(nogil=True, cache=True)
+def _rows_per_buffer(S: int) -> int:
+    return max(8, _BUFFER_BYTES // (8 * S))
+
+
+@njit(nogil=True, cache=True)
+def _products(
+    codes: Any,
+    fractions: Any,
+    unit: float,
+    order: Any,
+    first: int,
+    n: int,
+    outside: Any,
+    table: Any,
+    offsets: Any,
+    modes: Any,
+    Q: Any,
+) -> None:
+    """Q[r] = outside[m] * prod over modes of w_n(x_m)^T A_n, for the n rows m = order[first], order[first + 1], ..."""
+    S = table.shape[1]
+    N = codes.shape[1]
+    linear = fractions.shape[0] > 0
+    for r in range(n):
+        m = peek(order, first + r)
+        for g in range(0, S, 2 * WIDTH):
+            wide = g + WIDTH < S
+            q0 = splat(1.0)
+            if outside.shape[0] > 0:
+                q0 = load(outside, m * S + g) if outside.shape[1] > 1 else load_splat(outside, m)
+            q1 = q0
+            if wide and outside.shape[1] > 1:
+                q1 = load(outside, m * S + g + WIDTH)
+            for j in range(len(modes)):
+                cell = m * N + peek(modes, j)
+                at = (peek(offsets, peek(modes, j)) + np.intp(peek(codes, cell))) * S + g
+                a0 = load(table, at)
+                a1 = load(table, at + WIDTH) if wide else a0
+                if linear and peek(fractions, cell) != 0:
+                    t = splat(peek(fractions, cell) * unit)
+                    a0 = mul_add(t, sub(load(table, at + S), a0), a0)
+                    a1 = mul_add(t, sub(load(table, at + S + WIDTH), a1), a1) if wide else a0
+                q0 = mul(q0, a0)
+                q1 = mul(q1, a1)
+            store(Q, r * S + g, q0)
+            if wide:
+                store(Q, r * S + g + WIDTH, q1)
+
+
+@njit(nogil=True, cache=True)
+def _scale_rows(Q: Any, c: Any, n: int, S: int, Z: Any) -> None:
+    for r in range(n):
+        scale = splat(c[r])
+        for g in range(0, S, WIDTH):
+            store(Z, r * S + g, mul(scale, load(Q, r * S + g)))
+
+
+@njit(nogil=True, cache=True)
+def _add_gram(Q: Any, Z: Any, n: int, F: int, S: int, G: Any, base: int) -> None:
+    """G += Q^T Z, its lower triangle: a block of 4 x 8 sums at a time stays in registers."""
+    for a in range(0, F, 4):
+        for b in range(0, a + 4, WIDTH):
+            g0 = splat(0.0)
+            g1 = g0
+            g2 = g0
+            g3 = g0
+            row = 0
+            for _ in range(n):
+                z = load(Z, row + b)
+                g0 = mul_add(load_splat(Q, row + a), z, g0)
+                g1 = mul_add(load_splat(Q, row + a + 1), z, g1)
+                g2 = mul_add(load_splat(Q, row + a + 2), z, g2)
+                g3 = mul_add(load_splat(Q, row + a + 3), z, g3)
+                row += S
+            one = splat(1.0)
+            at = base + a * S + b
+            store(G, at, mul_add(one, g0, load(G, at)))
+            store(G, at + S, mul_add(one, g1, load(G, at + S)))
+            store(G, at + 2 * S, mul_add(one, g2, load(G, at + 2 * S)))
+            store(G, at + 3 * S, mul_add(one, g3, load(G, at + 3 * S)))
+
+
+@njit(nogil=True, cache=True)
+def _add_weighted_rows(Q: Any, c: Any, n: int, S: int, R: Any, base: int) -> None:
+    """R += sum_r c_r Q[r]."""
+    for g in range(0, S, WIDTH):
+        s = load(R, base + g)
+        for r in range(n):
+            s = mul_add(splat(c[r]), load(Q, r * S + g), s)
+        store(R, base + g, s)
+
+
+@njit(nogil=True, cache=True)
+def _order_by_level(codes: Any, k: int, start: int, stop: int, order: Any, end: Any) -> None:
+    """Counting sort of the rows start..stop by their level in mode k; level i ends before `order[end[i]]`."""
+    end[:] = 0
+    for m in range(start, stop):
+        end[np.intp(codes[m, k])] += 1
+    before = 0
+    for i in range(len(end)):
+        count = end[i]
+        end[i] = before
+        before += count
+    for m in range(start, stop):
+        i = np.intp(codes[m, k])
+        order[end[i]] = m
+        end[i] += 1
+
+
+@njit(nogil=True, cache=True)
+def accumulate(
+    codes: Any,
+    fractions: Any,
+    unit: float,
+    roots: Any,
+    targets: Any,
+    bias: Any,
+    outside: Any,
+    table: Any,
+    offsets: Any,
+    modes: Any,
+    k: int,
+    F: int,
+    start: int,
+    stop: int,
+    D: Any,
+    O: Any,  # noqa: E741 - the design's name of the blocks beside the diagonal
+    R: Any,
+) -> None:
+    """The data's part of the normal equations of mode k, Eq. (8) of the paper, summed over rows.
+
+    `outside` carries the roots of the weights. D (I_k + 1, S, S): sum of s w_i^2 q q^T (lower triangles). O, of the
+    same shape, or empty without interpolation: sum of s w_i w_{i+1} q q^T. R (I_k + 1, K, S): sum of
+    s w_i q (y_j - b_j). The last level gathers the rows in which predictor k is missing.
+    """
+    S = table.shape[1]
+    K = targets.shape[1]
+    linear = fractions.shape[0] > 0
+    tile = min(_LARGEST_TILE, max(_SMALLEST_TILE, 32 * D.shape[0]), stop - start)
+    buffer = _rows_per_buffer(S)
+    order = np.empty(tile, np.intp)
+    end = np.empty(D.shape[0], np.intp)
+    Q = np.empty(buffer * S)
+    Z = np.empty(buffer * S)
+    c = np.empty(buffer)
+    t = np.zeros(buffer)
+    for tile_start in range(start, stop, tile):
+        _order_by_level(codes, k, tile_start, min(tile_start + tile, stop), order, end)
+        level_start = 0
+        for i in range(len(end)):
+            for first in range(level_start, end[i], buffer):
+                n = min(buffer, end[i] - first)
+                _products(codes, fractions, unit, order, first, n, outside, table, offsets, modes, Q)
+                between = False
+                if linear:
+                    for r in range(n):
+                        t[r] = fractions[order[first + r], k] * unit
+                        between |= t[r] != 0.0
+                # step 0 adds to level i; a row between two levels adds to the next one (2) and beside the diagonal (1)
+                for step in range(3 if between else 1):
+                    X = Q
+                    if between:
+                        for r in range(n):
+                            c[r] = (1.0 - t[r] if step < 2 else t[r]) * (1.0 - t[r] if step == 0 else t[r])
+                        _scale_rows(Q, c, n, S, Z)
+                        X = Z
+                    _add_gram(Q, X, n, F, S, O if step == 1 else D, (i + step // 2) * S * S)
+                    if step != 1:
+                        for j in range(K):
+                            for r in range(n):
+                                m = order[first + r]
+                                w = t[r] if step == 2 else 1.0 - t[r]
+                                c[r] = roots[m] * w * (targets[m, j] - bias[j])
+                            _add_weighted_rows(Q, c, n, S, R, ((i + step // 2) * K + j) * S)
+            level_start = end[i]
+
+
+@njit(nogil=True, cache=True)
+def multiply(
+    codes: Any,
+    fractions: Any,
+    unit: float,
+    outside: Any,
+    table: Any,
+    offsets: Any,
+    modes: Any,
+    start: int,
+    stop: int,
+    products: Any,
+) -> None:
+    """products[m] = outside[m] * prod over modes of w_n(x_m)^T A_n, into rows start..stop of an (M, S) array."""
+    S = table.shape[1]
+    order = np.arange(start, stop)
+    _products(codes, fractions, unit, order, 0, stop - start, outside, table, offsets, modes, products[start:stop])
+
+
+@njit(nogil=True, cache=True)
+def evaluate(
+    codes: Any,
+    fractions: Any,
+    unit: float,
+    table: Any,
+    offsets: Any,
+    modes: Any,
+    V: Any,
+    bias: Any,
+    start: int,
+    stop: int,
+    values: Any,
+) -> None:
+    """values[m, j] = b_j + sum_f V(j, f) prod_n w_n(x_m)^T A_n(:, f): Eq. (1) and its several-output form."""
+    S = table.shape[1]
+    buffer = _rows_per_buffer(S)
+    Q = np.empty(buffer * S)
+    one = np.empty((0, 1))
+    for first in range(start, stop, buffer):
+        n = min(buffer, stop - first)
+        order = np.arange(first, first + n)
+        _products(codes, fractions, unit, order, 0, n, one, table, offsets, modes, Q)
+        for r in range(n):
+            for j in range(V.shape[0]):
+                s = splat(0.0)
+                for g in range(0, S, WIDTH):
+                    s = mul_add(load(Q, r * S + g), load(V, j * S + g), s)
+                values[first + r, j] = bias[j] + total(s)
+
+
+@njit(nogil=True, cache=True)
+def project(
+    codes: Any,
+    fractions: Any,
+    unit: float,
+    roots: Any,
+    targets: Any,
+    bias: Any,
+    outside: Any,
+    table: Any,
+    offsets: Any,
+    modes: Any,
+    k: int,
+    V: Any,
+    X: Any,
+    from_targets: bool,
+    start: int,
+    stop: int,
+    out: Any,
+    diagonal: Any,
+) -> None:
+    """Products with the normal equations of mode k, without forming them (for conjugate gradients).
+
+    With z_j = (q * V_j)^T w_k^T X, or z_j = y_j - b_j when `from_targets`, adds to out (I_k + 1, S) the sum of
+    s w_i z_j (q * V_j), and when `from_targets` to `diagonal` that of s w_i^2 (q * V_j)^2. X has the missing row last;
+    `outside` carries the roots of the weights.
+    """
+    S = table.shape[1]
+    buffer = _rows_per_buffer(S)
+    Q = np.empty(buffer * S)
+    for first in range(start, stop, buffer):
+        n = min(buffer, stop - first)
+        order = np.arange(first, first + n)
+        _products(codes, fractions, unit, order, 0, n, outside, table, offsets, modes, Q)
+        for r in range(n):
+            m = first + r
+            row = np.intp(codes[m, k]) * S
+            t = fractions[m, k] * unit if fractions.shape[0] > 0 else 0.0
+            for j in range(V.shape[0]):
+                z = 0.0
+                if from_targets:
+                    z = roots[m] * (targets[m, j] - bias[j])
+                else:
+                    s = splat(0.0)
+                    for g in range(0, S, WIDTH):
+                        x = load(X, row + g)
+                        if t != 0.0:
+                            x = mul_add(splat(t), sub(load(X, row + S + g), x), x)
+                        s = mul_add(mul(load(Q, r * S + g), load(V, j * S + g)), x, s)
+                    z = total(s)
+                # a row between two levels takes part in both
+                for step in range(1 if t == 0.0 else 2):
+                    w = t if step else 1.0 - t
+                    for g in range(0, S, WIDTH):
+                        here = row + step * S + g
+                        q = mul(load(Q, r * S + g), load(V, j * S + g))
+                        store(out, here, mul_add(splat(w * z), q, load(out, here)))
+                        if from_targets:
+                            store(diagonal, here, mul_add(splat(w * w), mul(q, q), load(diagonal, here)))

@@ -1,0 +1,154 @@
+"""Eight float64 lanes as one value inside compiled loops.
+
+Numba leaves vectorisation to LLVM's loop vectoriser, which cannot keep a block of sums in registers across a loop
+over rows. These few operations on `<8 x double>` say it directly; LLVM maps them onto whatever the CPU has (two AVX2
+registers, one AVX-512 register, four of NEON). Indices are flat, in elements, and not checked: arrays handed in are
+C-contiguous and padded to a multiple of `WIDTH`. Why: docs/decisions/0002-simd-lanes.md.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic, models, register_model
+
+WIDTH = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+_UNALIGNED = 8
+
+
+class Lanes(types.Type):
+    """The Numba type of eight float64 lanes."""
+
+    def __init__(self) -> None:
+        super().__init__(name="csid.Lanes")
+
+
+_lanes = Lanes()
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, _VECTOR)
+
+
+def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
+
+
+def _broadcast(builder: Any, scalar: Any) -> Any:
+    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    first = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH))
+
+
+@intrinsic
+def load(typingctx: Any, array: Any, index: Any) -> Any:
+    """Lanes from `array.flat[index : index + 8]`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element(context, builder, signature.args[0], args[0], args[1])
+        value = builder.load(builder.bitcast(pointer, _VECTOR.as_pointer()))
+        value.align = _UNALIGNED
+        return value
+
+    return _lanes(array, types.intp), codegen
+
+
+@intrinsic
+def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """`array.flat[index : index + 8] = value`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element(context, builder, signature.args[0], args[0], args[1])
+        written = builder.store(args[2], builder.bitcast(pointer, _VECTOR.as_pointer()))
+        written.align = _UNALIGNED
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, _lanes), codegen
+
+
+@intrinsic
+def peek(typingctx: Any, array: Any, index: Any) -> Any:
+    """`array.flat[index]`, without Numba's test for a negative index."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_element(context, builder, signature.args[0], args[0], args[1]))
+
+    return array.dtype(array, types.intp), codegen
+
+
+@intrinsic
+def splat(typingctx: Any, scalar: Any) -> Any:
+    """The same number in every lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _broadcast(builder, args[0])
+
+    return _lanes(types.float64), codegen
+
+
+@intrinsic
+def load_splat(typingctx: Any, array: Any, index: Any) -> Any:
+    """`array.flat[index]` in every lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _broadcast(builder, builder.load(_element(context, builder, signature.args[0], args[0], args[1])))
+
+    return _lanes(array, types.intp), codegen
+
+
+@intrinsic
+def add(typingctx: Any, x: Any, y: Any) -> Any:
+    """`x + y`, lane by lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fadd(*args)
+
+    return _lanes(_lanes, _lanes), codegen
+
+
+@intrinsic
+def sub(typingctx: Any, x: Any, y: Any) -> Any:
+    """`x - y`, lane by lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fsub(*args)
+
+    return _lanes(_lanes, _lanes), codegen
+
+
+@intrinsic
+def mul(typingctx: Any, x: Any, y: Any) -> Any:
+    """`x * y`, lane by lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fmul(*args)
+
+    return _lanes(_lanes, _lanes), codegen
+
+
+@intrinsic
+def mul_add(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
+    """`x * y + z`, lane by lane, fused where the CPU can."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        product = builder.fmul(args[0], args[1], flags=("contract",))
+        return builder.fadd(product, args[2], flags=("contract",))
+
+    return _lanes(_lanes, _lanes, _lanes), codegen
+
+
+@intrinsic
+def total(typingctx: Any, x: Any) -> Any:
+    """The sum of the lanes, added pairwise in a fixed order."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        lane = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), i)) for i in range(WIDTH)]
+        while len(lane) > 1:
+            half = len(lane) // 2
+            lane = [builder.fadd(lane[i], lane[i + half]) for i in range(half)]
+        return lane[0]
+
+    return types.float64(_lanes), codegen

@@ -1,0 +1,44 @@
+"""The penalties of the objective: ridge, and smoothness of ordered levels by first or second differences.
+
+`rho ||A_n||_F^2 + mu_n ||T_n A_n||_F^2` of Eq. (7). Both act on every component alike, so a penalty enters the normal
+equations as a banded `I_n x I_n` matrix of numbers: `rho I + mu_n T_n^T T_n`, kept by diagonals.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def difference_matrix(levels: int, order: int) -> Array:
+    """`T_n` of the paper, (levels - order, levels): rows (1, -1) for order 1 and (-1, 2, -1) for order 2."""
+    if levels <= order:
+        return np.zeros((0, levels))
+    return (-1.0) ** order * np.diff(np.eye(levels), n=order, axis=0)
+
+
+def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) -> Array:
+    """Diagonals of `rho I + mu T^T T`; T acts on the first `ordered` levels, the others have no neighbours.
+
+    Returns
+    -------
+    (order + 1, levels) array: entry (d, i) couples level i with level i + d. Only the main diagonal when mu is 0.
+    """
+    if mu == 0.0 or ordered <= order:
+        return np.full((1, levels), rho)
+    coefficients = np.diff(np.eye(order + 1), n=order, axis=0)[0]
+    bands = np.zeros((order + 1, levels))
+    bands[0] = rho
+    for start, a in enumerate(coefficients):  # T^T T is a sum of outer products of shifted copies of one row
+        for stop in range(start, order + 1):
+            d = stop - start
+            bands[d, start : ordered - order + start] += mu * a * coefficients[stop]
+    return bands
+
+
+def quadratic_form(bands: Array, A: Array) -> Array:
+    """`a_f^T P a_f` for each column f of A, with P given by its diagonals."""
+    value = np.einsum("i,if,if->f", bands[0], A, A)
+    for d in range(1, len(bands)):
+        value += 2.0 * np.einsum("i,if,if->f", bands[d, :-d], A[:-d], A[d:])
+    return np.asarray(value)

@@ -1,0 +1,151 @@
+"""The encoded samples: levels, targets and weights, with repeated cells merged into counts and means."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
+
+FRACTION_STEPS = 65535
+"""Positions between two levels are kept in 16 bits while fitting; prediction uses the exact position."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a fit reads of the data.
+
+    codes : (M, N) uint8 or uint16, level of each cell, `levels[n]` for a missing one.
+    fractions : (M, N) uint16 steps towards the next level, or (0, N) when every cell is on a level.
+    weights : (M,) positive sample weights, the tensor W of Eq. (6) once repeated cells are merged.
+    targets : (M, K) outputs, the tensor Y of Eq. (6).
+    levels : (N,) the number of levels I_n.
+    ordered : (N,) how many of them, from the first, have neighbours (0 for a category).
+    marginals : N arrays p_n (I_n,), the rank-one PMF.
+    within : sum of squares inside merged cells, constant in the factors.
+    """
+
+    codes: Codes
+    fractions: NDArray[np.uint16]
+    weights: Array
+    targets: Array
+    levels: NDArray[np.intp]
+    ordered: NDArray[np.intp]
+    marginals: tuple[Array, ...]
+    within: float = 0.0
+
+    @property
+    def n_rows(self) -> int:
+        return self.codes.shape[0]
+
+    @property
+    def n_modes(self) -> int:
+        return self.codes.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        return self.targets.shape[1]
+
+    @property
+    def unit(self) -> float:
+        return 1.0 / FRACTION_STEPS
+
+    @cached_property
+    def roots(self) -> Array:
+        return np.sqrt(self.weights)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The paper's M."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def offsets(self) -> NDArray[np.intp]:
+        """First row of each mode in a stacked factor table."""
+        return table_offsets(self.levels)
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of the encoded samples."""
+        return self.codes.nbytes + self.fractions.nbytes + self.weights.nbytes + self.targets.nbytes
+
+    def take(self, rows: NDArray[Any]) -> "Problem":
+        """The problem on some of its rows, given by index or mask."""
+        fractions = self.fractions[rows] if len(self.fractions) else self.fractions
+        return replace(
+            self,
+            codes=self.codes[rows],
+            fractions=fractions,
+            weights=self.weights[rows],
+            targets=self.targets[rows],
+            within=0.0,
+        )
+
+    def reweighted(self, factors: Array) -> "Problem":
+        """The problem with its weights multiplied; rows of factor 0 are dropped."""
+        kept = factors > 0
+        part = self.take(kept)
+        return replace(part, weights=part.weights * factors[kept])
+
+
+def table_offsets(levels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """First row of each mode in a stacked factor table: `I_n` levels and one row for missing, mode under mode."""
+    return np.concatenate([[0], np.cumsum(levels[:-1] + 1)]).astype(np.intp)
+
+
+@njit(nogil=True, cache=True)
+def _hash_rows(codes: Any, fractions: Any, hashes: Any) -> None:
+    for m in range(codes.shape[0]):
+        h = np.uint64(14695981039346656037)
+        for n in range(codes.shape[1]):
+            h = (h ^ np.uint64(codes[m, n])) * np.uint64(1099511628211)
+            h ^= h >> np.uint64(29)
+            if fractions.shape[0] > 0:
+                h = (h ^ np.uint64(fractions[m, n])) * np.uint64(1099511628211)
+                h ^= h >> np.uint64(32)
+        hashes[m] = h
+
+
+@njit(nogil=True, cache=True)
+def _same_as_first(codes: Any, fractions: Any, order: Any, starts: Any) -> bool:
+    """Whether every row equals the first row of its group; a group runs from one start to the next in `order`."""
+    for g in range(len(starts) - 1):
+        first = order[starts[g]]
+        for at in range(starts[g] + 1, starts[g + 1]):
+            m = order[at]
+            for n in range(codes.shape[1]):
+                if codes[m, n] != codes[first, n]:
+                    return False
+                if fractions.shape[0] > 0 and fractions[m, n] != fractions[first, n]:
+                    return False
+    return True
+
+
+def merge_repeated_cells(problem: Problem) -> Problem:
+    """Merge rows that fall on the same cell into one with their summed weight and mean target: Eq. (5) to Eq. (6).
+
+    The objective is unchanged: the spread inside a cell is kept in `within`.
+    """
+    hashes = np.empty(problem.n_rows, np.uint64)
+    _hash_rows(problem.codes, problem.fractions, hashes)
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
+    if len(starts) - 1 == problem.n_rows or not _same_as_first(problem.codes, problem.fractions, order, starts):
+        return problem
+    by_first_row = np.argsort(order[starts[:-1]])
+    weights = np.add.reduceat(problem.weights[order], starts[:-1])
+    weighted = problem.weights[:, None] * problem.targets
+    targets = np.add.reduceat(weighted[order], starts[:-1], axis=0) / weights[:, None]
+    spread = float((weighted * problem.targets).sum() - (weights[:, None] * targets**2).sum())
+    merged = problem.take(order[starts[:-1]][by_first_row])
+    return replace(
+        merged,
+        weights=weights[by_first_row],
+        targets=targets[by_first_row],
+        within=problem.within + max(0.0, spread),
+    )

@@ -1,0 +1,231 @@
+"""Sums over rows, in threads: the normal equations of a mode, residual sums, partial products.
+
+Rows are cut into parts that depend on the problem alone, and partial sums are added in the order of the parts, so the
+number of threads never changes a bit of the result.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from csid._fit import kernels
+from csid._fit.factors import Factors
+from csid._fit.problem import Problem
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+_ROWS_PER_PART = 16_384
+_MOST_PARTS = 64
+_PARTIAL_SUM_BYTES = 64 << 20
+_PARTIAL_PRODUCT_BYTES = 64 << 20
+_MODES_MULTIPLIED_ANEW = 16
+
+
+class Workers:
+    """A pool of threads, or none for a single one."""
+
+    def __init__(self, n_threads: int = 1) -> None:
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+
+    def map(self, task: Callable[[tuple[int, int]], T], parts: Sequence[tuple[int, int]]) -> list[T]:
+        """Results of `task` on every part, in the order of the parts."""
+        if self._pool is None or len(parts) == 1:
+            return [task(part) for part in parts]
+        return list(self._pool.map(task, parts))
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def row_parts(rows: int, bytes_per_part: int = 0) -> list[tuple[int, int]]:
+    """Equal runs of rows; fewer of them where a part's own sums are large."""
+    count = min(_MOST_PARTS, rows // _ROWS_PER_PART, _PARTIAL_SUM_BYTES // max(1, bytes_per_part))
+    edges = np.linspace(0, rows, max(1, count) + 1).astype(int)
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """The data's part of a mode's quadratic, divided by the total weight M.
+
+    bands : (width + 1, I, F, F) blocks of the levels; width is 1 with interpolation, 0 without.
+    rhs : (I, F), the rows in which the predictor is missing included.
+    missing : (F, F), Gram matrix G of those rows; they add `(p p^T) kron G` to the bands.
+    """
+
+    bands: Array
+    rhs: Array
+    missing: Array
+
+
+def partial_products(
+    problem: Problem, factors: Factors, workers: Workers
+) -> Iterator[tuple[int, Array, NDArray[np.intp]]]:
+    """Visit the modes in order, giving for each the product `outside` and the modes still to be multiplied with it.
+
+    With many predictors, the modes are taken in groups of about sqrt(N): the product over all other groups is formed
+    once per group, with the factors as they are then. That is exact as long as only the visited mode changes.
+    """
+    N = problem.n_modes
+    everywhere = np.arange(N, dtype=np.intp)
+    S = factors.table.shape[1]
+    product_bytes = 8 * S * problem.n_rows
+    if N <= _MODES_MULTIPLIED_ANEW or product_bytes > max(_PARTIAL_PRODUCT_BYTES, problem.data_bytes):
+        for k in range(N):
+            yield k, problem.roots[:, None], np.delete(everywhere, k)
+        return
+    outside = np.empty((problem.n_rows, S))
+    for group in np.array_split(everywhere, round(np.sqrt(N))):
+        rest = np.setdiff1d(everywhere, group)
+
+        def fill(part: tuple[int, int], rest: NDArray[np.intp] = rest) -> None:
+            kernels.multiply(
+                problem.codes,
+                problem.fractions,
+                problem.unit,
+                problem.roots[:, None],
+                factors.table,
+                factors.offsets,
+                rest,
+                *part,
+                outside,
+            )
+
+        workers.map(fill, row_parts(problem.n_rows))
+        for k in group:
+            yield int(k), outside, group[group != k]
+
+
+def _accumulate(
+    problem: Problem, factors: Factors, k: int, outside: Array, modes: NDArray[np.intp], workers: Workers
+) -> tuple[Array, Array, Array]:
+    """The sums D, O, R of `kernels.accumulate` over all rows."""
+    S = factors.table.shape[1]
+    levels = int(problem.levels[k]) + 1
+    shape_O = (levels if len(problem.fractions) else 0, S, S)
+
+    def accumulate(part: tuple[int, int]) -> tuple[Array, Array, Array]:
+        D, O, R = np.zeros((levels, S, S)), np.zeros(shape_O), np.zeros((levels, problem.n_outputs, S))  # noqa: E741
+        kernels.accumulate(
+            problem.codes,
+            problem.fractions,
+            problem.unit,
+            problem.roots,
+            problem.targets,
+            factors.bias,
+            outside,
+            factors.table,
+            factors.offsets,
+            modes,
+            k,
+            factors.rank,
+            *part,
+            D,
+            O,
+            R,
+        )
+        return D, O, R
+
+    block_bytes = 8 * (levels + shape_O[0]) * S * S
+    sums, *others = workers.map(accumulate, row_parts(problem.n_rows, block_bytes))
+    for other in others:
+        for total, partial in zip(sums, other, strict=True):
+            total += partial
+    return sums
+
+
+@njit(nogil=True, cache=True)
+def _assemble(D: Any, O: Any, R: Any, V: Any, scale: float, bands: Any, rhs: Any) -> None:  # noqa: E741
+    """Symmetric blocks times V^T V, and right-hand sides contracted with V, from padded lower triangles."""
+    F = bands.shape[2]
+    for a in range(F):
+        for b in range(a + 1):
+            VtV = 0.0
+            for j in range(V.shape[0]):
+                VtV += V[j, a] * V[j, b]
+            for i in range(bands.shape[1]):
+                bands[0, i, a, b] = bands[0, i, b, a] = scale * VtV * D[i, a, b]
+                if bands.shape[0] > 1:
+                    bands[1, i, a, b] = bands[1, i, b, a] = scale * VtV * O[i, a, b]
+    for i in range(rhs.shape[0]):
+        for a in range(F):
+            s = 0.0
+            for j in range(V.shape[0]):
+                s += R[i, j, a] * V[j, a]
+            rhs[i, a] = scale * s
+
+
+def normal_equations(
+    problem: Problem, factors: Factors, k: int, outside: Array, modes: NDArray[np.intp], workers: Workers
+) -> NormalEquations:
+    """Accumulate the normal equations of mode k: the quadratic form of Eq. (8) in `A_k`."""
+    D, O, R = _accumulate(problem, factors, k, outside, modes, workers)  # noqa: E741
+    F, I = factors.rank, int(problem.levels[k])  # noqa: E741
+    bands = np.empty((2 if len(O) else 1, I + 1, F, F))
+    rhs = np.empty((I + 1, F))
+    _assemble(D, O, R, factors.V, 1.0 / problem.total_weight, bands, rhs)
+    return NormalEquations(
+        bands=np.ascontiguousarray(bands[:, :I]),
+        rhs=rhs[:I] + problem.marginals[k][:, None] * rhs[I],
+        missing=bands[0, I],
+    )
+
+
+def output_equations(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
+    """Normal equations of the output mode: Gram matrix (F, F) shared by all outputs, right-hand sides (K, F)."""
+    k = int(np.argmin(problem.levels))
+    modes = np.arange(problem.n_modes, dtype=np.intp)
+    D, O, R = _accumulate(problem, factors, k, problem.roots[:, None], modes, workers)  # noqa: E741
+    F = factors.rank
+    lower = np.tril((D.sum(axis=0) + 2.0 * O.sum(axis=0))[:F, :F])
+    gram = lower + np.tril(lower, -1).T
+    return gram / problem.total_weight, R.sum(axis=0)[:, :F] / problem.total_weight
+
+
+def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
+    """Weighted sums over rows of the residuals and of their squares, one of each per output."""
+    modes = np.arange(problem.n_modes, dtype=np.intp)
+
+    def sums(part: tuple[int, int]) -> tuple[Array, Array]:
+        first, second = np.zeros(problem.n_outputs), np.zeros(problem.n_outputs)
+        for start in range(part[0], part[1], _ROWS_PER_PART):
+            rows = slice(start, min(start + _ROWS_PER_PART, part[1]))
+            residuals = problem.targets[rows] - values_of(problem, factors, modes, rows)
+            weighted = problem.weights[rows, None] * residuals
+            first += weighted.sum(axis=0)
+            second += (weighted * residuals).sum(axis=0)
+        return first, second
+
+    results = workers.map(sums, row_parts(problem.n_rows))
+    return np.sum([r[0] for r in results], axis=0), np.sum([r[1] for r in results], axis=0)
+
+
+def values_of(problem: Problem, factors: Factors, modes: NDArray[np.intp], rows: slice) -> Array:
+    """The model's values (rows, K) at some rows of the problem."""
+    values = np.empty((rows.stop - rows.start, problem.n_outputs))
+    fractions = problem.fractions[rows] if len(problem.fractions) else problem.fractions
+    kernels.evaluate(
+        problem.codes[rows],
+        fractions,
+        problem.unit,
+        factors.table,
+        factors.offsets,
+        modes,
+        factors.V,
+        factors.bias,
+        0,
+        len(values),
+        values,
+    )
+    return values
