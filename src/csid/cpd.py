@@ -1,0 +1,116 @@
+"""The canonical polyadic decomposition: factors, output factor and bias, and what can be done with them.
+
+    f_j(x) = b_j + sum_f V(j, f) prod_n w_n(x)^T A_n(:, f)
+
+A single fit, an average over an ensemble and a set of posterior draws are all this one object.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._fit import kernels
+from csid._fit.factors import Factors, stack_factors
+from csid._fit.statistics import Workers, row_parts
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CPD:
+    """A low-rank tensor over the levels of N predictors.
+
+    Parameters
+    ----------
+    factors : tuple of N arrays (I_n, F)
+        The factor `A_n` of each predictor.
+    V : array (K, F)
+        The output factor; for one output, the weights of the components.
+    bias : array (K,)
+    marginals : tuple of N arrays (I_n,)
+        `p_n`: what a missing cell is averaged over.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cpd = CPD((np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]])), np.ones((1, 1)), np.zeros(1),
+    ...           (np.array([0.5, 0.5]), np.array([0.5, 0.5])))
+    >>> codes = np.array([[1, 0], [1, 2]], dtype=np.uint8)  # the second cell of the second row is missing
+    >>> cpd.evaluate(codes, np.zeros((0, 2))).ravel().tolist()
+    [6.0, 8.0]
+    """
+
+    factors: tuple[Array, ...]
+    V: Array
+    bias: Array
+    marginals: tuple[Array, ...]
+
+    @property
+    def rank(self) -> int:
+        return self.V.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        return self.V.shape[0]
+
+    @property
+    def n_modes(self) -> int:
+        return len(self.factors)
+
+    @classmethod
+    def of(cls, fitted: Factors, centre: Array, scale: Array) -> "CPD":
+        """The tensor of a fit to targets that had been centred and scaled."""
+        factors = tuple(fitted.factor(n).copy() for n in range(fitted.n_modes))
+        return cls(factors, fitted.output_factor * scale[:, None], centre + scale * fitted.bias, fitted.marginals)
+
+    @classmethod
+    def average(cls, members: Sequence["CPD"]) -> "CPD":
+        """The mean of several tensors on the same levels, as one tensor whose rank is the sum of theirs."""
+        share = 1.0 / len(members)
+        return cls(
+            tuple(np.hstack(parts) for parts in zip(*(member.factors for member in members), strict=True)),
+            np.hstack([share * member.V for member in members]),
+            share * np.sum([member.bias for member in members], axis=0),
+            members[0].marginals,
+        )
+
+    @cached_property
+    def _stacked(self) -> Factors:
+        return stack_factors(self.factors, self.V, self.bias, self.marginals)
+
+    def evaluate(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
+        """Values (M, K) at encoded rows, whose fractions are exact positions between levels."""
+        values = np.empty((len(codes), self.n_outputs))
+        modes = np.arange(self.n_modes, dtype=np.intp)
+        stacked = self._stacked
+
+        def fill(part: tuple[int, int]) -> None:
+            kernels.evaluate(
+                codes, fractions, 1.0, stacked.table, stacked.offsets, modes, stacked.V, stacked.bias, *part, values
+            )
+
+        with Workers(n_threads) as workers:
+            workers.map(fill, row_parts(len(codes)))
+        return values
+
+    def mean(self) -> Array:
+        """Expected value (K,) when every predictor is missing."""
+        product = np.prod([p @ A for p, A in zip(self.marginals, self.factors, strict=True)], axis=0)
+        return np.asarray(self.bias + self.V @ product)
+
+    def normalised(self) -> "CPD":
+        """The same tensor in canonical form: unit columns with a positive sum, components by falling weight.
+
+        The scale and the sign of each component are carried by V.
+        """
+        norms = np.array([np.linalg.norm(A, axis=0) for A in self.factors])
+        signs = np.array([np.where(A.sum(axis=0) < 0, -1.0, 1.0) for A in self.factors])
+        divisors = signs * np.where(norms > 0, norms, 1.0)
+        V = self.V * np.prod(divisors, axis=0)
+        order = np.argsort(-np.linalg.norm(V, axis=0), kind="stable")
+        factors = tuple((A / d)[:, order] for A, d in zip(self.factors, divisors, strict=True))
+        return CPD(factors, V[:, order], self.bias, self.marginals)

@@ -1,0 +1,138 @@
+"""Any table as columns: numbers with NaN for missing, or values with None for missing.
+
+pandas, polars and Arrow tables are read through narwhals, arrays through NumPy.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One predictor as it came.
+
+    label : how messages call it, such as `column 'age'` or `column 3`.
+    data : (M,) float64 with NaN for missing, or a list of values with None for missing.
+    """
+
+    label: str
+    data: Array | list[Any]
+
+    @property
+    def is_numeric(self) -> bool:
+        return isinstance(self.data, np.ndarray)
+
+    def take(self, rows: NDArray[np.intp]) -> "Column":
+        """Some rows of the column."""
+        data = self.data
+        return Column(self.label, data[rows] if isinstance(data, np.ndarray) else [data[m] for m in rows])
+
+    def numbers(self) -> Array:
+        """The column as float64; an error names the first cell that is no finite number."""
+        if not isinstance(self.data, np.ndarray):
+            row, value = next((m, v) for m, v in enumerate(self.data) if v is not None)
+            raise ValueError(
+                f"{self.label} holds {_describe(value)} in row {row} where numbers are expected: "
+                "convert it to numbers, or name it in `categorical_features` when fitting."
+            )
+        infinite = np.isinf(self.data)
+        if infinite.any():
+            row = int(np.argmax(infinite))
+            raise ValueError(
+                f"Input X contains infinity or a value too large: {self.label} holds {self.data[row]} in row {row}. "
+                "Replace infinite values, or set them to NaN to treat them as missing."
+            )
+        return self.data
+
+    def values(self) -> list[Any]:
+        """The column as category values of one kind, with None for missing."""
+        if isinstance(self.data, np.ndarray):
+            numbers = self.numbers()
+            return [None if np.isnan(v) else int(v) if v.is_integer() else v for v in numbers.tolist()]
+        kinds: dict[str, tuple[int, Any]] = {}
+        for m, value in enumerate(self.data):
+            if value is not None:
+                kinds.setdefault(_kind(value, self.label, m), (m, value))
+        if len(kinds) > 1:
+            (m, one), (n, other) = list(kinds.values())[:2]
+            raise ValueError(
+                f"{self.label} mixes types: {_describe(one)} in row {m}, {_describe(other)} in row {n}. "
+                "Convert the column to one type."
+            )
+        return self.data
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is a data frame of any library that narwhals reads."""
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def read_columns(X: Any) -> Iterator[Column]:
+    """The columns of a data frame or of a two-dimensional array, one at a time."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        for series in frame.iter_columns():
+            yield Column(f"column {series.name!r}", _read_series(series))
+    else:
+        for n in range(X.shape[1]):
+            yield Column(f"column {n}", _read_array(X[:, n], f"column {n}"))
+
+
+def _read_series(series: "nw.Series[Any]") -> Array | list[Any]:
+    label = f"column {series.name!r}"
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if not isinstance(dtype, nw.Boolean | nw.String | nw.Categorical | nw.Enum | nw.Object | nw.Unknown):
+        raise TypeError(
+            f"{label} has type {dtype}, which is neither numbers nor categories: "
+            "convert it (a date, for example, to a number of days) or drop it."
+        )
+    missing = series.is_null().to_numpy()
+    values = [None if gone else value for value, gone in zip(series.to_list(), missing, strict=True)]
+    return _infer(values, label) if isinstance(dtype, nw.Object | nw.Unknown) else values
+
+
+def _read_array(values: NDArray[Any], label: str) -> Array | list[Any]:
+    if values.dtype.kind in "fiu":
+        return np.ascontiguousarray(values, dtype=np.float64)
+    if values.dtype.kind == "b":
+        return values.tolist()
+    if values.dtype.kind not in "OUS":
+        raise TypeError(f"{label} has type {values.dtype}, which is neither numbers nor categories: convert it.")
+    return _infer([None if _is_missing(value) else value for value in values.tolist()], label)
+
+
+def _infer(values: list[Any], label: str) -> Array | list[Any]:
+    """Python objects that are all numbers become an array; other values stay as they are."""
+    numeric = True
+    for m, value in enumerate(values):
+        numeric &= value is None or _kind(value, label, m) == "number"
+    return np.array([np.nan if v is None else float(v) for v in values], dtype=np.float64) if numeric else values
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+
+
+def _kind(value: Any, label: str, row: int) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, str | bytes):
+        return "string"
+    if isinstance(value, Real):
+        return "number"
+    raise TypeError(f"{label} holds {_describe(value)} in row {row}: each cell argument must be a string or a number.")
+
+
+def _describe(value: Any) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"

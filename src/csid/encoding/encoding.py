@@ -1,0 +1,113 @@
+"""A whole table encoded: the modes of all predictors and the marginals of their levels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid.encoding.columns import read_columns
+from csid.encoding.modes import Interpolation, Missing, Mode, fit_mode
+
+Array = NDArray[np.float64]
+
+_ROWS_PER_LEVEL_AND_PREDICTOR = 4
+_FEWEST_AUTO_LEVELS, _MOST_AUTO_LEVELS = 16, 255
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Where each cell falls.
+
+    codes : (M, N) uint8 or uint16, `I_n` for a missing cell or a category never seen.
+    fractions : (M, N) position towards the next level, in steps or exact; (0, N) when every mode is constant.
+    """
+
+    codes: NDArray[np.uint8] | NDArray[np.uint16]
+    fractions: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The fitted modes, in the order of the predictors, and their marginals.
+
+    marginals : N arrays p_n (I_n,): the mean of w_n over the training rows in which predictor n was observed.
+    """
+
+    modes: tuple[Mode, ...]
+    marginals: tuple[Array, ...]
+
+    @property
+    def levels(self) -> NDArray[np.intp]:
+        return np.array([mode.n_levels for mode in self.modes], dtype=np.intp)
+
+    @property
+    def ordered(self) -> NDArray[np.intp]:
+        return np.array([mode.n_ordered for mode in self.modes], dtype=np.intp)
+
+    def encode(self, X: Any, n_rows: int, steps: int = 0) -> EncodedRows:
+        """Levels of the rows of X; positions between levels are exact, or whole `steps` of 1/steps."""
+        return _encode(self.modes, X, n_rows, steps)
+
+
+def fit_encoding(
+    X: Any,
+    n_rows: int,
+    names: Sequence[str],
+    weights: Array,
+    train: NDArray[np.intp],
+    levels: int | Literal["auto"],
+    interpolation: Interpolation,
+    missing: Missing,
+    categorical: Sequence[bool | None],
+    steps: int,
+) -> tuple[Encoding, EncodedRows]:
+    """Fit the levels of every predictor on the training rows of X, and encode all rows.
+
+    Parameters
+    ----------
+    weights : (M,) sample weights; train : indices of the rows that levels and marginals are fitted on.
+    categorical : for each predictor True, False, or None to go by the type of its column.
+    """
+    most = auto_levels(len(train), len(names)) if levels == "auto" else levels
+    mass = None if np.ptp(weights[train]) == 0 else weights[train]
+    modes = []
+    for column, name, flag in zip(read_columns(X), names, categorical, strict=True):
+        seen = column if len(train) == n_rows else column.take(train)
+        is_category = not column.is_numeric if flag is None else flag
+        modes.append(fit_mode(seen, name, mass, most, interpolation, missing, is_category))
+    rows = _encode(modes, X, n_rows, steps)
+    marginals = tuple(_marginal(mode, rows, n, mass, train, steps) for n, mode in enumerate(modes))
+    return Encoding(tuple(modes), marginals), rows
+
+
+def auto_levels(n_rows: int, n_predictors: int) -> int:
+    """Levels for `levels="auto"`: a quarter of the rows per predictor, from 16 to 255 (a byte a code)."""
+    wanted = n_rows // (_ROWS_PER_LEVEL_AND_PREDICTOR * n_predictors)
+    return min(max(wanted, _FEWEST_AUTO_LEVELS), _MOST_AUTO_LEVELS)
+
+
+def _encode(modes: Sequence[Mode], X: Any, n_rows: int, steps: int) -> EncodedRows:
+    largest = max(mode.n_levels for mode in modes)
+    codes: NDArray[Any] = np.empty((n_rows, len(modes)), np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16)
+    linear = any(mode.linear for mode in modes)
+    fractions: NDArray[Any] = np.zeros((n_rows if linear else 0, len(modes)), np.uint16 if steps else np.float64)
+    for n, (mode, column) in enumerate(zip(modes, read_columns(X), strict=True)):
+        mode.encode(column, steps, codes[:, n], fractions[:, n] if mode.linear else None)
+    return EncodedRows(codes, fractions)
+
+
+def _marginal(
+    mode: Mode, rows: EncodedRows, n: int, mass: Array | None, train: NDArray[np.intp], steps: int
+) -> Array:
+    codes = rows.codes[train, n]
+    p = np.bincount(codes, weights=mass, minlength=mode.n_levels + 1).astype(np.float64)
+    if mode.linear:
+        t = rows.fractions[train, n] / (steps or 1)
+        moved = np.bincount(codes, weights=t if mass is None else mass * t, minlength=mode.n_levels + 1)
+        p -= moved
+        p[1:] += moved[:-1]
+    observed = p[: mode.n_levels]
+    total = observed.sum()
+    return observed / total if total > 0 else np.full(mode.n_levels, 1.0 / mode.n_levels)

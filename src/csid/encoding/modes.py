@@ -1,0 +1,169 @@
+"""One predictor as one mode of the tensor: its levels, and where a value falls among them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from csid.encoding.columns import Column
+from csid.encoding.lloyd_max import lloyd_max_levels
+
+Array = NDArray[np.float64]
+Interpolation = Literal["constant", "linear"]
+Missing = Literal["marginalize", "level"]
+
+MOST_LEVELS = 65_535
+"""Codes are at most 16 bits wide, and one code is kept for missing cells."""
+
+
+@dataclass(frozen=True)
+class OrdinalMode:
+    """A number: `grid` (G,) sorted levels; between them the nearest counts, or with `linear` the two neighbours share.
+
+    `missing_level` adds a level of its own, without neighbours, for missing cells.
+    """
+
+    name: str
+    grid: Array
+    linear: bool
+    missing_level: bool
+
+    @property
+    def n_levels(self) -> int:
+        return len(self.grid) + self.missing_level
+
+    @property
+    def n_ordered(self) -> int:
+        return len(self.grid)
+
+    @property
+    def level_names(self) -> list[Any]:
+        return [*self.grid.tolist(), *([None] if self.missing_level else [])]
+
+    def encode(self, column: Column, steps: int, codes: NDArray[Any], fractions: NDArray[Any] | None) -> None:
+        """Fill the column of codes, and of fractions (in `steps`, or exact when 0) for a linear mode."""
+        missing = len(self.grid)  # its own level, or the code behind the last one
+        values = column.numbers()
+        if fractions is None:
+            _nearest_level(values, 0.5 * (self.grid[1:] + self.grid[:-1]), missing, codes)
+        else:
+            _neighbouring_levels(values, self.grid, missing, float(steps), codes, fractions)
+
+
+@dataclass(frozen=True)
+class CategoricalMode:
+    """A category: `categories`, in order of their levels; one never seen, or missing, has no level.
+
+    `missing_level` adds a level for missing cells.
+    """
+
+    name: str
+    categories: tuple[Any, ...]
+    missing_level: bool
+
+    linear = False
+    n_ordered = 0
+
+    @property
+    def n_levels(self) -> int:
+        return max(1, len(self.categories) + self.missing_level)
+
+    @property
+    def level_names(self) -> list[Any]:
+        return [*self.categories, *([None] * (self.n_levels - len(self.categories)))]
+
+    @cached_property
+    def _level_of(self) -> dict[Any, int]:
+        levels = {value: i for i, value in enumerate(self.categories)}
+        if self.missing_level:
+            levels[None] = len(self.categories)
+        return levels
+
+    def encode(self, column: Column, steps: int, codes: NDArray[Any], fractions: NDArray[Any] | None) -> None:
+        """Fill the column of codes."""
+        levels, unseen = self._level_of, self.n_levels
+        codes[:] = [levels.get(value, unseen) for value in column.values()]
+
+
+Mode = OrdinalMode | CategoricalMode
+
+
+def fit_mode(
+    column: Column,
+    name: str,
+    weights: Array | None,
+    levels: int,
+    interpolation: Interpolation,
+    missing: Missing,
+    categorical: bool,
+) -> Mode:
+    """Levels of one predictor from its training rows."""
+    if categorical:
+        values = column.values()
+        seen = set(values) - {None}
+        categories = tuple(sorted(seen))
+        if len(categories) > MOST_LEVELS:
+            raise ValueError(
+                f"{column.label} has {len(categories)} categories; at most {MOST_LEVELS} levels can be coded. "
+                "Group rare categories together, or drop the column."
+            )
+        return CategoricalMode(name, categories, missing == "level" and None in values and bool(categories))
+    numbers = column.numbers()
+    absent = np.isnan(numbers)
+    if not absent.any():
+        observed, mass = numbers, weights
+    else:
+        observed, mass = numbers[~absent], None if weights is None else weights[~absent]
+    if len(observed) == 0:
+        return OrdinalMode(name, np.zeros(1), False, False)
+    grid = lloyd_max_levels(observed, mass, levels)
+    linear = interpolation == "linear" and len(grid) > 1
+    return OrdinalMode(name, grid, linear, missing == "level" and bool(absent.any()))
+
+
+@njit(nogil=True, cache=True)
+def _nearest_level(values: Any, edges: Any, missing: int, codes: Any) -> None:
+    for m in range(len(values)):
+        x = values[m]
+        if np.isnan(x):
+            codes[m] = missing
+            continue
+        lo, hi = 0, len(edges)
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if edges[middle] < x:
+                lo = middle + 1
+            else:
+                hi = middle
+        codes[m] = lo
+
+
+@njit(nogil=True, cache=True)
+def _neighbouring_levels(values: Any, grid: Any, missing: int, steps: float, codes: Any, fractions: Any) -> None:
+    last = len(grid) - 1
+    for m in range(len(values)):
+        x = values[m]
+        if np.isnan(x):
+            codes[m] = missing
+            fractions[m] = 0
+            continue
+        lo, hi = 0, last + 1
+        while lo < hi:  # the first level above x
+            middle = (lo + hi) // 2
+            if grid[middle] <= x:
+                lo = middle + 1
+            else:
+                hi = middle
+        i = max(lo - 1, 0)
+        t = 0.0
+        if lo > 0 and i < last:
+            t = (x - grid[i]) / (grid[i + 1] - grid[i])
+            if steps > 0:
+                t = np.rint(t * steps)
+                if t == steps:
+                    i, t = i + 1, 0.0
+        codes[m] = i
+        fractions[m] = t

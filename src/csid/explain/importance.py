@@ -1,0 +1,33 @@
+"""Which predictors matter: how much the columns of their factors vary."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid.cpd import CPD
+
+Array = NDArray[np.float64]
+
+
+def factor_variation(cpd: CPD, ordered: Sequence[int]) -> Array:
+    """The paper's measure of importance, `||T_n A_n||_F^2`, as shares that sum to one.
+
+    A predictor without effect has constant columns. Columns are first brought to unit length, with the component's
+    weight outside, so that the measure does not depend on how a component shares out its scale. Levels with neighbours
+    are compared with the next one; the others, which have none, with the mean over all levels.
+
+    Parameters
+    ----------
+    cpd : CPD
+    ordered : how many levels of each predictor, from the first, have neighbours.
+    """
+    unit = cpd.normalised()
+    weight = (unit.V**2).sum(axis=0)
+    variation = np.empty(unit.n_modes)
+    for n, (A, p, with_neighbours) in enumerate(zip(unit.factors, unit.marginals, ordered, strict=True)):
+        steps = np.diff(A[:with_neighbours], axis=0)
+        alone = A[with_neighbours:] - p @ A
+        variation[n] = ((steps**2).sum(axis=0) + (alone**2).sum(axis=0)) @ weight
+    total = variation.sum()
+    return variation / total if total > 0 else np.full(unit.n_modes, 1.0 / unit.n_modes)

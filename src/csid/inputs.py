@@ -1,0 +1,140 @@
+"""What a user hands to an estimator, checked: tables, targets, weights, categories, smoothness.
+
+Errors name the column, row or parameter, what was found there, and what to do.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from csid.encoding.columns import is_table
+
+Array = NDArray[np.float64]
+
+
+def check_table(X: Any, estimator: Any, min_rows: int) -> Any:
+    """X as a data frame of its own library, or as a two-dimensional array."""
+    if not is_table(X):
+        return check_array(
+            X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=estimator, input_name="X"
+        )
+    rows, columns = X.shape
+    if columns == 0:
+        raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required.")
+    if rows < min_rows:
+        name = type(estimator).__name__
+        raise ValueError(f"Found {rows} sample(s) in X while a minimum of {min_rows} is required by {name}.")
+    return X
+
+
+def check_targets(y: Any, n_rows: int) -> Array:
+    """y as (M,) or (M, K) floats; rows must match X and hold finite numbers."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    if not hasattr(y, "ndim") and hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    targets = check_array(y, dtype="numeric", ensure_2d=False, ensure_all_finite=False, input_name="y", allow_nd=True)
+    if targets.dtype.kind not in "fiub":
+        raise ValueError(f"y has type {targets.dtype}, but regression needs numbers: Unknown label type.")
+    targets = np.asarray(targets, dtype=np.float64)
+    if targets.ndim > 2:
+        raise ValueError(f"y has {targets.ndim} dimensions: give one number per row, or one row of outputs per row.")
+    if targets.ndim == 2 and targets.shape[1] == 1:
+        targets = column_or_1d(targets, warn=True)
+    if len(targets) != n_rows:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: X {n_rows}, y {len(targets)}.")
+    bad = ~np.isfinite(targets).reshape(n_rows, -1).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        what = "NaN" if np.isnan(targets[row]).any() else "infinity or a value too large for dtype('float64')"
+        raise ValueError(
+            f"Input y contains {what}, first in row {row} ({int(bad.sum())} rows in all): "
+            "drop the rows whose target is unknown."
+        )
+    return targets
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Array:
+    """Weights as (M,) floats; none may be negative, and two rows at least must count."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim} dimensions.")
+    if len(weights) != n_rows:
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: one weight per row of X.")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"sample_weight holds {weights[row]} in row {row}: Negative values in data passed to `sample_weight`, "
+            "NaN and infinity are not weights; give zero to leave a row out."
+        )
+    if np.count_nonzero(weights) < 2:
+        raise ValueError(
+            f"sample_weight is zero but for {np.count_nonzero(weights)} sample(s), and a fit needs at least 2 rows."
+        )
+    return weights
+
+
+def number_of_rows(X: Any) -> int:
+    """Rows of a checked table."""
+    return int(_num_samples(X))
+
+
+def categorical_flags(categorical_features: Any, names: Sequence[str]) -> list[bool | None]:
+    """For each predictor True or False, or None to go by its type (`"from_dtype"`)."""
+    N = len(names)
+    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
+        return [None] * N
+    if categorical_features is None:
+        return [False] * N
+    wanted = list(categorical_features)
+    if wanted and all(isinstance(item, bool | np.bool_) for item in wanted):
+        if len(wanted) != N:
+            raise ValueError(f"categorical_features is a mask of {len(wanted)} entries, but X has {N} columns.")
+        return [bool(item) for item in wanted]
+    flags: list[bool | None] = [None] * N
+    for item in wanted:
+        if isinstance(item, str):
+            if item not in names:
+                raise ValueError(f"categorical_features names {item!r}, but X has the columns {_shortened(names)}.")
+            flags[list(names).index(item)] = True
+        elif isinstance(item, int | np.integer) and -N <= item < N:
+            flags[int(item)] = True
+        else:
+            raise ValueError(f"categorical_features holds {item!r}: give column names, or positions from 0 to {N - 1}.")
+    return flags
+
+
+def smoothness_per_mode(smoothness: Any, names: Sequence[str]) -> tuple[float, ...]:
+    """One mu per predictor, from a number, a sequence, or a mapping from names."""
+    N = len(names)
+    if isinstance(smoothness, dict):
+        unknown = [name for name in smoothness if name not in names]
+        if unknown:
+            raise ValueError(f"smoothness names {unknown[0]!r}, but X has the columns {_shortened(names)}.")
+        absent = [name for name in names if name not in smoothness]
+        if absent:
+            raise ValueError(f"smoothness has no entry for {absent[0]!r}: give one per column, or a single number.")
+        values = np.array([smoothness[name] for name in names], dtype=np.float64)
+    else:
+        values = np.asarray(smoothness, dtype=np.float64)
+        if values.ndim == 0:
+            values = np.full(N, float(values))
+    if values.shape != (N,):
+        raise ValueError(f"smoothness has {values.size} entries, but X has {N} columns: give one per column or one number.")
+    if not (np.isfinite(values) & (values >= 0)).all():
+        n = int(np.argmin(np.isfinite(values) & (values >= 0)))
+        raise ValueError(f"smoothness is {values[n]} for {names[n]!r}: it must be zero or more.")
+    return tuple(values.tolist())
+
+
+def _shortened(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,35 @@
+"""A progress bar over sweeps, on standard error."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+OnSweep = Callable[[float, float | None], None]
+
+
+@contextmanager
+def sweep_progress(shown: bool, sweeps: int) -> Iterator[Callable[[str], OnSweep]]:
+    """Give a function that opens one bar per run and returns what the run calls after each sweep."""
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[fit]}"),
+        console=Console(stderr=True),
+        disable=not shown,
+    )
+
+    def start(description: str) -> OnSweep:
+        task = progress.add_task(description, total=sweeps, fit="(the first use compiles, a few seconds)")
+
+        def on_sweep(objective: float, held_out: float | None) -> None:
+            text = f"objective {objective:.5g}" + ("" if held_out is None else f", held-out R² {1 - held_out:.4f}")
+            progress.update(task, advance=1, fit=text)
+
+        return on_sweep
+
+    with progress:
+        yield start

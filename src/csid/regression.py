@@ -1,0 +1,446 @@
+"""The scikit-learn estimator: check, encode, fit, keep."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from csid._fit.als import ALSOptions, ALSResult, Update, fit_als
+from csid._fit.factors import Factors, random_factors, stack_factors
+from csid._fit.problem import FRACTION_STEPS, Problem, merge_repeated_cells
+from csid._fit.statistics import Workers
+from csid.cpd import CPD
+from csid.encoding import EncodedRows, Encoding, Interpolation, Missing, fit_encoding
+from csid.encoding.modes import MOST_LEVELS
+from csid.explain.importance import factor_variation
+from csid.inputs import (
+    categorical_flags,
+    check_table,
+    check_targets,
+    check_weights,
+    number_of_rows,
+    smoothness_per_mode,
+)
+from csid.progress import OnSweep, sweep_progress
+
+Array = NDArray[np.float64]
+
+_PREDICTED_ROWS = 1 << 18
+_FEWEST_ROWS_FOR_EARLY_STOPPING = 1000
+
+
+class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Canonical system identification: a nonlinear function as a low-rank tensor with smooth factors.
+
+    Each predictor is a mode of a tensor whose cells hold the function's values. The cells seen in the data are
+    completed by a canonical polyadic decomposition, fitted by alternating least squares (Kargas and Sidiropoulos,
+    "Nonlinear System Identification via Tensor Completion", AAAI 2020).
+
+    Parameters
+    ----------
+    rank : int, default=10
+        Number of components F.
+    levels : int or "auto", default="auto"
+        Most levels of a continuous predictor; the paper has 25. "auto" takes a quarter of the rows per predictor,
+        from 16 to 255.
+    interpolation : {"linear", "constant"}, default="linear"
+        Between levels, interpolate the factors, or take the nearest level as in the paper.
+    categorical_features : "from_dtype", None, or array-like, default="from_dtype"
+        Predictors that are categories: those whose column is a string, a boolean or a categorical; none; or names,
+        positions or a boolean mask (columns of strings or booleans that are not named are categories all the same).
+    missing : {"marginalize", "level"}, default="marginalize"
+        Average over a missing predictor with its marginal distribution, as in the paper, or give "missing" a level of
+        its own in predictors that have missing cells in training.
+    ridge : float, default=1e-4
+        Penalty rho on the squared entries of the factors.
+    smoothness : float, array-like or dict, default=1e-3
+        Penalty mu on squared differences of neighbouring levels, one number, one per predictor, or by name. Categories
+        have no neighbours and ignore it.
+    smoothness_order : {1, 2}, default=1
+        First or second differences.
+    output_smoothness : float, default=0.0
+        The same penalty on neighbouring outputs.
+    update : {"mode", "row", "cg"}, default="mode"
+        Solve each factor exactly by its block-banded normal equations; pass once over its rows with the paper's closed
+        form; or solve it by conjugate gradients, which never forms the blocks.
+    max_iter : int, default=200
+        Most sweeps over all factors.
+    tol : float, default=1e-4
+        A sweep counts as progress when it lowers the objective, or the held-out error, by this fraction.
+    early_stopping : "auto" or bool, default="auto"
+        Hold out rows, and keep the factors of the sweep that predicts them best. "auto" does so from 1000 rows on.
+    validation_fraction : float, default=0.1
+        Share of the rows held out. An ensemble uses the rows that a member did not draw instead.
+    n_iter_no_change : int, default=5
+        Sweeps without progress after which a fit stops.
+    n_init : int, default=1
+        Random starts, of which the best is kept.
+    n_estimators : int, default=1
+        Members of a bagged ensemble, each with its own bootstrap rows and start, averaged into one tensor.
+    warm_start : bool, default=False
+        Continue from the factors and levels of the previous fit.
+    random_state : int, RandomState instance or None, default=None
+    n_jobs : int, default=-1
+        Threads; -1 for one per core. The result does not depend on it.
+    verbose : int, default=0
+        Show a progress bar when positive.
+
+    Attributes
+    ----------
+    cpd_ : CPD
+        The fitted tensor, in the units of y.
+    encoding_ : Encoding
+        The levels of each predictor and their marginals.
+    n_iter_ : int
+        Sweeps made (of the longest member).
+    objective_history_, validation_history_ : list of arrays
+        For each member of the ensemble, the objective after each sweep, and the held-out mean squared error of the
+        standardised targets (empty without held-out rows).
+    n_samples_ : int
+        Rows that the factors were fitted to.
+    n_features_in_ : int
+    feature_names_in_ : array of str, when X has column names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from csid import CSIDRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (2000, 3))
+    >>> y = np.sin(3 * X[:, 0]) * X[:, 1] + X[:, 2] ** 2
+    >>> model = CSIDRegressor(rank=4, random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.99)
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "rank": [Interval(Integral, 1, None, closed="left")],
+        "levels": [Interval(Integral, 1, MOST_LEVELS, closed="both"), StrOptions({"auto"})],
+        "interpolation": [StrOptions({"linear", "constant"})],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "missing": [StrOptions({"marginalize", "level"})],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "smoothness": [Interval(Real, 0, None, closed="left"), "array-like", dict],
+        "smoothness_order": [Interval(Integral, 1, 2, closed="both")],
+        "output_smoothness": [Interval(Real, 0, None, closed="left")],
+        "update": [StrOptions({"mode", "row", "cg"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        levels: int | Literal["auto"] = "auto",
+        interpolation: Interpolation = "linear",
+        categorical_features: Any = "from_dtype",
+        missing: Missing = "marginalize",
+        ridge: float = 1e-4,
+        smoothness: Any = 1e-3,
+        smoothness_order: int = 1,
+        output_smoothness: float = 0.0,
+        update: Update = "mode",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        early_stopping: bool | Literal["auto"] = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        n_init: int = 1,
+        n_estimators: int = 1,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ) -> None:
+        self.rank = rank
+        self.levels = levels
+        self.interpolation = interpolation
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.ridge = ridge
+        self.smoothness = smoothness
+        self.smoothness_order = smoothness_order
+        self.output_smoothness = output_smoothness
+        self.update = update
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_init = n_init
+        self.n_estimators = n_estimators
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> "CSIDRegressor":
+        """Identify the system from examples.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, Arrow) or array, (M, N)
+            NaN, None and null are missing cells.
+        y : array-like, (M,) or (M, K)
+        sample_weight : array-like (M,), optional
+        X_val, y_val : rows to stop early on, instead of rows held out from X.
+        """
+        continued = self.warm_start and hasattr(self, "cpd_")
+        X = check_table(X, self, min_rows=2)
+        validate_data(self, X, skip_check_array=True, reset=not continued)
+        n_rows = number_of_rows(X)
+        y = check_targets(y, n_rows)
+        weights = check_weights(sample_weight, n_rows)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        names = self._names()
+        smoothness = smoothness_per_mode(self.smoothness, names)
+
+        counted = np.flatnonzero(weights)
+        train, held_out = self._split(counted, X_val, rng)
+        if continued:
+            self._check_continuable(y)
+            rows = self.encoding_.encode(X, n_rows, FRACTION_STEPS)
+        else:
+            self.encoding_, rows = fit_encoding(
+                X,
+                n_rows,
+                names,
+                weights,
+                train,
+                self.levels,
+                self.interpolation,
+                self.missing,
+                categorical_flags(self.categorical_features, names),
+                FRACTION_STEPS,
+            )
+        targets = y.reshape(n_rows, -1)
+        centre, scale = _centre_and_scale(targets[train], weights[train])
+        problem = _problem(self.encoding_, rows, weights, (targets - centre) / scale)
+        validation = problem.take(held_out) if len(held_out) else None
+        if X_val is not None:
+            validation = self._given_validation(X_val, y_val, centre, scale)
+        if len(train) < n_rows:
+            problem = problem.take(train)
+
+        options = ALSOptions(
+            ridge=float(self.ridge),
+            smoothness=smoothness,
+            smoothness_order=self.smoothness_order,
+            output_smoothness=float(self.output_smoothness),
+            update=self.update,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_iter_no_change=self.n_iter_no_change,
+        )
+        starts = [_restandardised(member, centre, scale) for member in self.members_] if continued else []
+        results = self._fit_members(problem, validation, options, starts, rng)
+
+        self.members_ = tuple(CPD.of(result.factors, centre, scale) for result in results)
+        self.cpd_ = self.members_[0] if len(results) == 1 else CPD.average(self.members_)
+        self.objective_history_ = [np.array(result.objective) for result in results]
+        self.validation_history_ = [np.array(result.validation) for result in results]
+        self.n_iter_ = max(len(result.objective) for result in results)
+        self.n_samples_ = problem.n_rows
+        self._one_output = y.ndim == 1
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Values (M,) or (M, K) of the identified system; missing and unseen cells are averaged over."""
+        check_is_fitted(self)
+        X = check_table(X, self, min_rows=1)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        n_rows = number_of_rows(X)
+        values = np.empty((n_rows, self.cpd_.n_outputs))
+        for start in range(0, n_rows, _PREDICTED_ROWS):
+            rows = slice(start, min(start + _PREDICTED_ROWS, n_rows))
+            part = X if n_rows <= _PREDICTED_ROWS else _safe_indexing(X, np.arange(rows.start, rows.stop))
+            encoded = self.encoding_.encode(part, rows.stop - rows.start)
+            values[rows] = self.cpd_.evaluate(encoded.codes, encoded.fractions, self._threads())
+        wrong = ~np.isfinite(values).all(axis=1)
+        if wrong.any():
+            raise ArithmeticError(
+                f"the prediction overflows in row {int(np.argmax(wrong))}: the product of {self.n_features_in_} factors is "
+                "too large. Fit with a larger `ridge` or `smoothness`, or with fewer predictors."
+            )
+        return values[:, 0] if self._one_output else values
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The paper's measure: how much the factor of each predictor varies, as shares that sum to one."""
+        check_is_fitted(self)
+        return factor_variation(self.cpd_, self.encoding_.ordered.tolist())
+
+    @property
+    def factors_(self) -> dict[str, Array]:
+        """The factor `A_n` (I_n, F) of each predictor, by name, in canonical form; its rows are `levels_`."""
+        check_is_fitted(self)
+        return dict(zip(self._names(), self.cpd_.normalised().factors, strict=True))
+
+    @property
+    def levels_(self) -> dict[str, list[Any]]:
+        """The levels of each predictor by name: grid points or categories; None is the level of missing cells."""
+        check_is_fitted(self)
+        return {mode.name: mode.level_names for mode in self.encoding_.modes}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _names(self) -> list[str]:
+        given = getattr(self, "feature_names_in_", None)
+        return [f"x{n}" for n in range(self.n_features_in_)] if given is None else [str(name) for name in given]
+
+    def _threads(self) -> int:
+        return int(joblib.effective_n_jobs(self.n_jobs))
+
+    def _split(
+        self, counted: NDArray[np.intp], X_val: Any, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows to train on, and rows to hold out for early stopping."""
+        if X_val is not None or self.n_estimators > 1 or not self._stops_early(len(counted)):
+            return counted, counted[:0]
+        n_held_out = int(np.ceil(self.validation_fraction * len(counted)))
+        if len(counted) - n_held_out < 2:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} leaves {len(counted) - n_held_out} of {len(counted)} "
+                "sample(s) to train on: lower it, or set early_stopping=False."
+            )
+        shuffled = rng.permutation(counted)
+        return np.sort(shuffled[n_held_out:]), np.sort(shuffled[:n_held_out])
+
+    def _stops_early(self, n_rows: int) -> bool:
+        if self.early_stopping == "auto":
+            return n_rows >= _FEWEST_ROWS_FOR_EARLY_STOPPING
+        return bool(self.early_stopping)
+
+    def _given_validation(self, X_val: Any, y_val: Any, centre: Array, scale: Array) -> Problem:
+        if y_val is None:
+            raise ValueError("X_val is given without y_val: give both, or neither.")
+        X_val = check_table(X_val, self, min_rows=1)
+        validate_data(self, X_val, skip_check_array=True, reset=False)
+        n_rows = number_of_rows(X_val)
+        targets = check_targets(y_val, n_rows).reshape(n_rows, -1)
+        if targets.shape[1] != len(centre):
+            raise ValueError(f"y_val has {targets.shape[1]} outputs, but y has {len(centre)}.")
+        rows = self.encoding_.encode(X_val, n_rows, FRACTION_STEPS)
+        return _problem(self.encoding_, rows, np.ones(n_rows), (targets - centre) / scale)
+
+    def _check_continuable(self, y: Array) -> None:
+        if self.cpd_.n_outputs != (1 if y.ndim == 1 else y.shape[1]):
+            raise ValueError(f"warm_start continues a fit with {self.cpd_.n_outputs} output(s); y has another number.")
+        if self.members_[0].rank != self.rank:
+            raise ValueError(
+                f"warm_start continues a fit of rank {self.members_[0].rank}, but rank={self.rank}: "
+                "keep the rank, or fit anew with warm_start=False."
+            )
+
+    def _fit_members(
+        self,
+        problem: Problem,
+        validation: Problem | None,
+        options: ALSOptions,
+        starts: list[Factors],
+        rng: np.random.Generator,
+    ) -> list[ALSResult]:
+        """One result per member of the ensemble: the best of its starts."""
+        seeds = rng.integers(2**63, size=(self.n_estimators, self.n_init))
+        whole = merge_repeated_cells(problem) if self.n_estimators == 1 else problem
+        interrupted = threading.Event()
+
+        def run(member: int, start: int, on_sweep: OnSweep, workers: Workers) -> ALSResult:
+            own, held_out = whole, validation
+            if self.n_estimators > 1:
+                own, out_of_bag = _bootstrap(problem, np.random.default_rng([seeds[member, 0], 1]))
+                if validation is None and self._stops_early(problem.n_rows) and out_of_bag is not None:
+                    held_out = out_of_bag
+            first = (
+                starts[member].copy()
+                if start == 0 and member < len(starts)
+                else random_factors(own, self.rank, np.random.default_rng([seeds[member, start], 0]))
+            )
+
+            def watched(objective: float, error: float | None) -> None:
+                if interrupted.is_set():
+                    raise KeyboardInterrupt
+                on_sweep(objective, error)
+
+            return fit_als(own, options, first, workers, held_out, watched)
+
+        jobs = [(member, start) for member in range(self.n_estimators) for start in range(self.n_init)]
+        threads = self._threads()
+        with sweep_progress(bool(self.verbose), self.max_iter) as open_bar:
+            bars = [open_bar(_label(job, self.n_estimators, self.n_init)) for job in jobs]
+            if len(jobs) == 1 or threads == 1:
+                with Workers(threads) as workers:
+                    results = [run(*job, bar, workers) for job, bar in zip(jobs, bars, strict=True)]
+            else:
+                with ThreadPoolExecutor(threads) as pool:
+                    futures = [pool.submit(run, *job, bar, Workers()) for job, bar in zip(jobs, bars, strict=True)]
+                    try:
+                        results = [future.result() for future in futures]
+                    except BaseException:
+                        interrupted.set()
+                        pool.shutdown(cancel_futures=True)
+                        raise
+        grouped = np.arange(len(jobs)).reshape(self.n_estimators, self.n_init)
+        return [min((results[job] for job in row), key=lambda result: result.score) for row in grouped]
+
+
+def _label(job: tuple[int, int], members: int, starts: int) -> str:
+    parts = [f"member {job[0] + 1}"] * (members > 1) + [f"start {job[1] + 1}"] * (starts > 1)
+    return ", ".join(parts) or "ALS"
+
+
+def _problem(encoding: Encoding, rows: EncodedRows, weights: Array, targets: Array) -> Problem:
+    return Problem(
+        rows.codes, rows.fractions, weights, targets, encoding.levels, encoding.ordered, encoding.marginals
+    )
+
+
+def _centre_and_scale(targets: Array, weights: Array) -> tuple[Array, Array]:
+    """Weighted mean and standard deviation of each output; a constant output is not scaled."""
+    centre = np.average(targets, weights=weights, axis=0)
+    scale = np.sqrt(np.average((targets - centre) ** 2, weights=weights, axis=0))
+    return centre, np.where(scale > 1e-12 * np.abs(centre), scale, 1.0)
+
+
+def _bootstrap(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Problem | None]:
+    """Rows drawn with replacement, merged, and the rows that were not drawn."""
+    counts = np.bincount(rng.integers(problem.n_rows, size=problem.n_rows), minlength=problem.n_rows)
+    left_out = counts == 0
+    return (
+        merge_repeated_cells(problem.reweighted(counts.astype(np.float64))),
+        problem.take(left_out) if left_out.any() else None,
+    )
+
+
+def _restandardised(member: CPD, centre: Array, scale: Array) -> Factors:
+    """A fitted tensor as a start for standardised targets; a single output has its weights in the first factor."""
+    V = member.V / scale[:, None]
+    factors = member.factors
+    if member.n_outputs == 1:
+        factors, V = (factors[0] * V, *factors[1:]), np.ones_like(V)
+    return stack_factors(factors, V, (member.bias - centre) / scale, member.marginals)
