@@ -51,11 +51,11 @@ class CPD:
 
     @property
     def rank(self) -> int:
-        return self.V.shape[1]
+        return int(self.V.shape[1])
 
     @property
     def n_outputs(self) -> int:
-        return self.V.shape[0]
+        return len(self.V)
 
     @property
     def n_modes(self) -> int:
@@ -82,8 +82,12 @@ class CPD:
     def _stacked(self) -> Factors:
         return stack_factors(self.factors, self.V, self.bias, self.marginals)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_stacked"}
+
     def evaluate(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
         """Values (M, K) at encoded rows, whose fractions are exact positions between levels."""
+        codes, fractions = np.ascontiguousarray(codes), np.ascontiguousarray(fractions)
         values = np.empty((len(codes), self.n_outputs))
         modes = np.arange(self.n_modes, dtype=np.intp)
         stacked = self._stacked
@@ -103,14 +107,22 @@ class CPD:
         return np.asarray(self.bias + self.V @ product)
 
     def normalised(self) -> "CPD":
-        """The same tensor in canonical form: unit columns with a positive sum, components by falling weight.
+        """The same tensor in canonical form: the same for every way to write it, as far as its components are unique.
 
-        The scale and the sign of each component are carried by V.
+        Columns have length one and their largest entry is positive; the scale and the sign of a component are carried
+        by V; components come by falling weight.
         """
         norms = np.array([np.linalg.norm(A, axis=0) for A in self.factors])
-        signs = np.array([np.where(A.sum(axis=0) < 0, -1.0, 1.0) for A in self.factors])
-        divisors = signs * np.where(norms > 0, norms, 1.0)
-        V = self.V * np.prod(divisors, axis=0)
+        signs = np.array([_sign_of_largest(A) for A in self.factors])
+        V = self.V * np.prod(norms * signs, axis=0)
         order = np.argsort(-np.linalg.norm(V, axis=0), kind="stable")
+        divisors = signs * np.where(norms > 0, norms, 1.0)
         factors = tuple((A / d)[:, order] for A, d in zip(self.factors, divisors, strict=True))
         return CPD(factors, V[:, order], self.bias, self.marginals)
+
+
+def _sign_of_largest(A: Array) -> Array:
+    """Sign of the entry of largest magnitude in each column; the first of those that tie up to rounding."""
+    magnitudes = np.abs(A)
+    at = np.argmax(magnitudes >= (1.0 - 1e-9) * magnitudes.max(axis=0), axis=0)
+    return np.where(A[at, np.arange(A.shape[1])] < 0, -1.0, 1.0)

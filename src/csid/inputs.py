@@ -19,9 +19,13 @@ Array = NDArray[np.float64]
 def check_table(X: Any, estimator: Any, min_rows: int) -> Any:
     """X as a data frame of its own library, or as a two-dimensional array."""
     if not is_table(X):
-        return check_array(
+        if hasattr(X, "collect"):
+            raise TypeError(f"X is lazy ({type(X).__name__}): read it first, with X.collect().")
+        array = check_array(
             X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=estimator, input_name="X"
         )
+        # a word in a list of rows would make words of all its numbers
+        return np.array(X, dtype=object) if array.dtype.kind in "US" and not hasattr(X, "dtype") else array
     rows, columns = X.shape
     if columns == 0:
         raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required.")
@@ -31,38 +35,51 @@ def check_table(X: Any, estimator: Any, min_rows: int) -> Any:
     return X
 
 
-def check_targets(y: Any, n_rows: int) -> Array:
-    """y as (M,) or (M, K) floats; rows must match X and hold finite numbers."""
+def check_together(X_val: Any, y_val: Any) -> None:
+    """Rows to validate on and their targets, both or neither."""
+    if (X_val is None) != (y_val is None):
+        given, absent = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
+        raise ValueError(f"{given} is given without {absent}: give both, or neither.")
+
+
+def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Array:
+    """y as (M,) or (M, K) floats; rows must match X and hold finite numbers. `names` are those of X and y."""
+    table, name = names
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     if not hasattr(y, "ndim") and hasattr(y, "to_numpy"):
         y = y.to_numpy()
-    targets = check_array(y, dtype="numeric", ensure_2d=False, ensure_all_finite=False, input_name="y", allow_nd=True)
-    if targets.dtype.kind not in "fiub":
-        raise ValueError(f"y has type {targets.dtype}, but regression needs numbers: Unknown label type.")
-    targets = np.asarray(targets, dtype=np.float64)
+    targets = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name=name, allow_nd=True)
+    if targets.dtype.kind not in "fiubO":
+        raise ValueError(f"{name} has type {targets.dtype}, but regression needs numbers: Unknown label type.")
+    targets = _as_numbers(targets, name)
     if targets.ndim > 2:
-        raise ValueError(f"y has {targets.ndim} dimensions: give one number per row, or one row of outputs per row.")
+        raise ValueError(
+            f"{name} has {targets.ndim} dimensions: give one number per row, or one row of outputs per row."
+        )
     if targets.ndim == 2 and targets.shape[1] == 1:
         targets = column_or_1d(targets, warn=True)
     if len(targets) != n_rows:
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: X {n_rows}, y {len(targets)}.")
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {table} {n_rows}, {name} {len(targets)}. "
+            "Give one target, or one row of them, for each row."
+        )
     bad = ~np.isfinite(targets).reshape(n_rows, -1).all(axis=1)
     if bad.any():
         row = int(np.argmax(bad))
         what = "NaN" if np.isnan(targets[row]).any() else "infinity or a value too large for dtype('float64')"
         raise ValueError(
-            f"Input y contains {what}, first in row {row} ({int(bad.sum())} rows in all): "
+            f"Input {name} contains {what}, first in row {row} ({int(bad.sum())} rows in all): "
             "drop the rows whose target is unknown."
         )
-    return targets
+    return np.asarray(targets)
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Array:
     """Weights as (M,) floats; none may be negative, and two rows at least must count."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = _as_numbers(sample_weight, "sample_weight")
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
@@ -99,7 +116,7 @@ def categorical_flags(categorical_features: Any, names: Sequence[str]) -> list[b
     if wanted and all(isinstance(item, bool | np.bool_) for item in wanted):
         if len(wanted) != N:
             raise ValueError(f"categorical_features is a mask of {len(wanted)} entries, but X has {N} columns.")
-        return [bool(item) for item in wanted]
+        return [True if item else None for item in wanted]
     flags: list[bool | None] = [None] * N
     for item in wanted:
         if isinstance(item, str):
@@ -123,17 +140,25 @@ def smoothness_per_mode(smoothness: Any, names: Sequence[str]) -> tuple[float, .
         absent = [name for name in names if name not in smoothness]
         if absent:
             raise ValueError(f"smoothness has no entry for {absent[0]!r}: give one per column, or a single number.")
-        values = np.array([smoothness[name] for name in names], dtype=np.float64)
-    else:
-        values = np.asarray(smoothness, dtype=np.float64)
-        if values.ndim == 0:
-            values = np.full(N, float(values))
+        smoothness = [smoothness[name] for name in names]
+    values = _as_numbers(smoothness, "smoothness")
+    if values.ndim == 0:
+        values = np.full(N, float(values))
     if values.shape != (N,):
-        raise ValueError(f"smoothness has {values.size} entries, but X has {N} columns: give one per column or one number.")
+        raise ValueError(
+            f"smoothness has shape {values.shape}, but X has {N} columns: give one number per column, or one."
+        )
     if not (np.isfinite(values) & (values >= 0)).all():
         n = int(np.argmin(np.isfinite(values) & (values >= 0)))
         raise ValueError(f"smoothness is {values[n]} for {names[n]!r}: it must be zero or more.")
     return tuple(values.tolist())
+
+
+def _as_numbers(values: Any, name: str) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers only: {error}.") from None
 
 
 def _shortened(names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import joblib
 import numpy as np
@@ -25,6 +25,7 @@ from csid.inputs import (
     categorical_flags,
     check_table,
     check_targets,
+    check_together,
     check_weights,
     number_of_rows,
     smoothness_per_mode,
@@ -34,7 +35,7 @@ from csid.progress import OnSweep, sweep_progress
 Array = NDArray[np.float64]
 
 _PREDICTED_ROWS = 1 << 18
-_FEWEST_ROWS_FOR_EARLY_STOPPING = 1000
+_FEWEST_ROWS_FOR_EARLY_STOPPING = 200
 
 
 class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -59,9 +60,9 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     missing : {"marginalize", "level"}, default="marginalize"
         Average over a missing predictor with its marginal distribution, as in the paper, or give "missing" a level of
         its own in predictors that have missing cells in training.
-    ridge : float, default=1e-4
+    ridge : float, default=2e-5
         Penalty rho on the squared entries of the factors.
-    smoothness : float, array-like or dict, default=1e-3
+    smoothness : float, array-like or dict, default=0.03
         Penalty mu on squared differences of neighbouring levels, one number, one per predictor, or by name. Categories
         have no neighbours and ignore it.
     smoothness_order : {1, 2}, default=1
@@ -76,10 +77,10 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     tol : float, default=1e-4
         A sweep counts as progress when it lowers the objective, or the held-out error, by this fraction.
     early_stopping : "auto" or bool, default="auto"
-        Hold out rows, and keep the factors of the sweep that predicts them best. "auto" does so from 1000 rows on.
+        Hold out rows, and keep the factors of the sweep that predicts them best. "auto" does so from 200 rows on.
     validation_fraction : float, default=0.1
         Share of the rows held out. An ensemble uses the rows that a member did not draw instead.
-    n_iter_no_change : int, default=5
+    n_iter_no_change : int, default=10
         Sweeps without progress after which a fit stops.
     n_init : int, default=1
         Random starts, of which the best is kept.
@@ -121,7 +122,11 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    cpd_: CPD
+    members_: tuple[CPD, ...]
+    encoding_: Encoding
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "rank": [Interval(Integral, 1, None, closed="left")],
         "levels": [Interval(Integral, 1, MOST_LEVELS, closed="both"), StrOptions({"auto"})],
         "interpolation": [StrOptions({"linear", "constant"})],
@@ -153,8 +158,8 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         interpolation: Interpolation = "linear",
         categorical_features: Any = "from_dtype",
         missing: Missing = "marginalize",
-        ridge: float = 1e-4,
-        smoothness: Any = 1e-3,
+        ridge: float = 2e-5,
+        smoothness: Any = 0.03,
         smoothness_order: int = 1,
         output_smoothness: float = 0.0,
         update: Update = "mode",
@@ -162,7 +167,7 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tol: float = 1e-4,
         early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
+        n_iter_no_change: int = 10,
         n_init: int = 1,
         n_estimators: int = 1,
         warm_start: bool = False,
@@ -211,6 +216,7 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y = check_targets(y, n_rows)
         weights = check_weights(sample_weight, n_rows)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        check_together(X_val, y_val)
         names = self._names()
         smoothness = smoothness_per_mode(self.smoothness, names)
 
@@ -218,9 +224,10 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         train, held_out = self._split(counted, X_val, rng)
         if continued:
             self._check_continuable(y)
-            rows = self.encoding_.encode(X, n_rows, FRACTION_STEPS)
+            encoding = self.encoding_
+            rows = encoding.encode(X, n_rows, FRACTION_STEPS)
         else:
-            self.encoding_, rows = fit_encoding(
+            encoding, rows = fit_encoding(
                 X,
                 n_rows,
                 names,
@@ -234,10 +241,10 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         targets = y.reshape(n_rows, -1)
         centre, scale = _centre_and_scale(targets[train], weights[train])
-        problem = _problem(self.encoding_, rows, weights, (targets - centre) / scale)
+        problem = _problem(encoding, rows, weights, (targets - centre) / scale)
         validation = problem.take(held_out) if len(held_out) else None
         if X_val is not None:
-            validation = self._given_validation(X_val, y_val, centre, scale)
+            validation = self._given_validation(encoding, X_val, y_val, centre, scale)
         if len(train) < n_rows:
             problem = problem.take(train)
 
@@ -254,6 +261,7 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         starts = [_restandardised(member, centre, scale) for member in self.members_] if continued else []
         results = self._fit_members(problem, validation, options, starts, rng)
 
+        self.encoding_ = encoding  # not before: an interrupted fit must not part the levels from the factors
         self.members_ = tuple(CPD.of(result.factors, centre, scale) for result in results)
         self.cpd_ = self.members_[0] if len(results) == 1 else CPD.average(self.members_)
         self.objective_history_ = [np.array(result.objective) for result in results]
@@ -265,7 +273,7 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Values (M,) or (M, K) of the identified system; missing and unseen cells are averaged over."""
-        check_is_fitted(self)
+        check_is_fitted(self, "cpd_")
         X = check_table(X, self, min_rows=1)
         validate_data(self, X, skip_check_array=True, reset=False)
         n_rows = number_of_rows(X)
@@ -278,27 +286,28 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         wrong = ~np.isfinite(values).all(axis=1)
         if wrong.any():
             raise ArithmeticError(
-                f"the prediction overflows in row {int(np.argmax(wrong))}: the product of {self.n_features_in_} factors is "
-                "too large. Fit with a larger `ridge` or `smoothness`, or with fewer predictors."
+                f"the prediction overflows in row {int(np.argmax(wrong))}: "
+                f"the product of {self.n_features_in_} factors is too large. "
+                "Fit with a larger `ridge` or `smoothness`, or with fewer predictors."
             )
         return values[:, 0] if self._one_output else values
 
     @property
     def feature_importances_(self) -> Array:
         """The paper's measure: how much the factor of each predictor varies, as shares that sum to one."""
-        check_is_fitted(self)
+        check_is_fitted(self, "cpd_")
         return factor_variation(self.cpd_, self.encoding_.ordered.tolist())
 
     @property
     def factors_(self) -> dict[str, Array]:
         """The factor `A_n` (I_n, F) of each predictor, by name, in canonical form; its rows are `levels_`."""
-        check_is_fitted(self)
+        check_is_fitted(self, "cpd_")
         return dict(zip(self._names(), self.cpd_.normalised().factors, strict=True))
 
     @property
     def levels_(self) -> dict[str, list[Any]]:
         """The levels of each predictor by name: grid points or categories; None is the level of missing cells."""
-        check_is_fitted(self)
+        check_is_fitted(self, "cpd_")
         return {mode.name: mode.level_names for mode in self.encoding_.modes}
 
     def __sklearn_tags__(self) -> Tags:
@@ -336,21 +345,23 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return n_rows >= _FEWEST_ROWS_FOR_EARLY_STOPPING
         return bool(self.early_stopping)
 
-    def _given_validation(self, X_val: Any, y_val: Any, centre: Array, scale: Array) -> Problem:
-        if y_val is None:
-            raise ValueError("X_val is given without y_val: give both, or neither.")
+    def _given_validation(self, encoding: Encoding, X_val: Any, y_val: Any, centre: Array, scale: Array) -> Problem:
         X_val = check_table(X_val, self, min_rows=1)
         validate_data(self, X_val, skip_check_array=True, reset=False)
         n_rows = number_of_rows(X_val)
-        targets = check_targets(y_val, n_rows).reshape(n_rows, -1)
+        targets = check_targets(y_val, n_rows, ("X_val", "y_val")).reshape(n_rows, -1)
         if targets.shape[1] != len(centre):
-            raise ValueError(f"y_val has {targets.shape[1]} outputs, but y has {len(centre)}.")
-        rows = self.encoding_.encode(X_val, n_rows, FRACTION_STEPS)
-        return _problem(self.encoding_, rows, np.ones(n_rows), (targets - centre) / scale)
+            raise ValueError(f"y_val has {targets.shape[1]} outputs, but y has {len(centre)}: give the same ones.")
+        rows = encoding.encode(X_val, n_rows, FRACTION_STEPS)
+        return _problem(encoding, rows, np.ones(n_rows), (targets - centre) / scale)
 
     def _check_continuable(self, y: Array) -> None:
-        if self.cpd_.n_outputs != (1 if y.ndim == 1 else y.shape[1]):
-            raise ValueError(f"warm_start continues a fit with {self.cpd_.n_outputs} output(s); y has another number.")
+        outputs = 1 if y.ndim == 1 else y.shape[1]
+        if self.cpd_.n_outputs != outputs:
+            raise ValueError(
+                f"warm_start continues a fit of {self.cpd_.n_outputs} output(s), but y has {outputs}: "
+                "keep the outputs, or fit anew with warm_start=False."
+            )
         if self.members_[0].rank != self.rank:
             raise ValueError(
                 f"warm_start continues a fit of rank {self.members_[0].rank}, but rank={self.rank}: "
@@ -415,15 +426,15 @@ def _label(job: tuple[int, int], members: int, starts: int) -> str:
 
 
 def _problem(encoding: Encoding, rows: EncodedRows, weights: Array, targets: Array) -> Problem:
-    return Problem(
-        rows.codes, rows.fractions, weights, targets, encoding.levels, encoding.ordered, encoding.marginals
-    )
+    return Problem(rows.codes, rows.fractions, weights, targets, encoding.levels, encoding.ordered, encoding.marginals)
 
 
 def _centre_and_scale(targets: Array, weights: Array) -> tuple[Array, Array]:
     """Weighted mean and standard deviation of each output; a constant output is not scaled."""
     centre = np.average(targets, weights=weights, axis=0)
-    scale = np.sqrt(np.average((targets - centre) ** 2, weights=weights, axis=0))
+    farthest = np.abs(targets - centre).max(axis=0)
+    unit = np.where(farthest > 0.0, farthest, 1.0)  # squares of very large or small targets leave the range of floats
+    scale = unit * np.sqrt(np.average(((targets - centre) / unit) ** 2, weights=weights, axis=0))
     return centre, np.where(scale > 1e-12 * np.abs(centre), scale, 1.0)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from csid._fit import blocks
 from csid._fit.conjugate_gradients import NormalOperator, solve_mode
 from csid._fit.factors import Factors
-from csid._fit.penalties import penalty_bands, quadratic_form
+from csid._fit.penalties import Penalty
 from csid._fit.problem import Problem
 from csid._fit.statistics import (
     NormalEquations,
@@ -78,30 +78,31 @@ class ALSResult:
 
 @dataclass(frozen=True)
 class Penalties:
-    """Banded penalty matrices, one per factor and one for the output factor."""
+    """The penalty of each factor, and of the output factor."""
 
-    modes: tuple[Array, ...]
-    output: Array
+    modes: tuple[Penalty, ...]
+    output: Penalty
 
     @classmethod
     def of(cls, problem: Problem, options: ALSOptions) -> "Penalties":
-        order = options.smoothness_order
+        rho, order, K = options.ridge, options.smoothness_order, problem.n_outputs
         return cls(
             tuple(
-                penalty_bands(int(I), int(ordered), options.ridge, mu, order)
-                for I, ordered, mu in zip(problem.levels, problem.ordered, options.smoothness, strict=True)
+                Penalty(int(I_n), int(ordered), rho, mu, order)
+                for I_n, ordered, mu in zip(problem.levels, problem.ordered, options.smoothness, strict=True)
             ),
-            penalty_bands(problem.n_outputs, problem.n_outputs, options.ridge, options.output_smoothness, order),
+            Penalty(K, K, rho, options.output_smoothness, order),
         )
 
     def per_component(self, factors: Factors) -> Array:
         """Penalty of each factor and component, (N, F), and with several outputs (N + 1, F)."""
-        values = [quadratic_form(bands, factors.factor(n)) for n, bands in enumerate(self.modes)]
+        values = [penalty.per_component(factors.factor(n)) for n, penalty in enumerate(self.modes)]
         if len(factors.V) > 1:
-            values.append(quadratic_form(self.output, factors.output_factor))
+            values.append(self.output.per_component(factors.output_factor))
         return np.array(values)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # an overflow is reported once, as NumericalTrouble
 def fit_als(
     problem: Problem,
     options: ALSOptions,
@@ -147,11 +148,11 @@ def sweep(problem: Problem, options: ALSOptions, penalties: Penalties, factors: 
     for k, outside, modes in partial_products(problem, factors, workers):
         A = factors.factor(k)
         if options.update == "cg":
-            operator = NormalOperator(problem, factors, k, outside, modes, penalties.modes[k], workers)
+            operator = NormalOperator(problem, factors, k, outside, modes, penalties.modes[k].bands, workers)
             A = solve_mode(operator, A)
         else:
             equations = normal_equations(problem, factors, k, outside, modes, workers)
-            A = minimise_mode(equations, penalties.modes[k], problem.marginals[k], A, options.update)
+            A = minimise_mode(equations, penalties.modes[k].bands, problem.marginals[k], A, options.update)
         factors.set_factor(k, A)
     if problem.n_outputs > 1:
         update_outputs(problem, penalties, factors, workers)
@@ -161,39 +162,26 @@ def sweep(problem: Problem, options: ALSOptions, penalties: Penalties, factors: 
 def minimise_mode(equations: NormalEquations, penalty: Array, p: Array, A: Array, update: Update) -> Array:
     """The factor that minimises a mode's quadratic (`"mode"`), or one pass over its rows (`"row"`).
 
-    Where a block is singular, as without ridge at a level with too few rows, a small multiple of |A - A_old|^2 is added:
-    the objective still cannot rise.
+    The system is solved for the step from A, so that its rounding errors shrink as the fit converges. Where it is
+    singular, as without ridge at a level with too few rows, a small multiple of |A - A_old|^2 is added. Only a step
+    that gains more than rounding is taken, so the objective cannot rise.
     """
-    damping = 0.0
-    scale = float(np.mean([np.trace(block) for block in equations.bands[0]])) + float(np.trace(equations.missing))
-    for proximal in (*_PROXIMAL_STEPS, None):
-        bands = add_penalty(equations.bands, penalty, damping)
-        rhs = equations.rhs + damping * A
+    G = equations.missing
+    system = blocks.add_penalty(equations.bands, penalty, 0.0)
+    residual = equations.rhs - blocks.product(system, p, G, A)
+    if not np.isfinite(residual).all():
+        raise NumericalTrouble("the products of factors overflow. Raise `ridge` or `smoothness`, or lower `rank`.")
+    diagonal = blocks.diagonal(system, p, G)
+    for proximal in (0.0, *_PROXIMAL_STEPS):
+        bands = blocks.add_penalty(equations.bands, penalty, proximal * (diagonal.max() or 1.0))
         if update == "row":
-            new = A.copy()
-            failed = blocks.relax(bands, rhs, p, equations.missing, new)
+            step = np.zeros_like(A)
+            failed = blocks.relax(bands, residual, p, G, step)
         else:
-            new, failed = blocks.solve(bands, rhs, p, equations.missing)
-        if failed < 0 and np.isfinite(new).all():
-            return new
-        if proximal is None:
-            break
-        damping = proximal * (scale / len(equations.missing) or 1.0)
-    raise NumericalTrouble(
-        f"the normal equations of a predictor are singular at level {failed}, even damped. "
-        "Give a positive `ridge`, or lower `rank`."
-    )
-
-
-def add_penalty(bands: Array, penalty: Array, damping: float = 0.0) -> Array:
-    """Block bands of the data plus a banded penalty on every component, as a new array."""
-    width = max(len(bands), len(penalty))
-    out = np.zeros((width, *bands.shape[1:]))
-    out[: len(bands)] = bands
-    diagonal = np.einsum("diff->dif", out)
-    diagonal[: len(penalty)] += penalty[:, :, None]
-    diagonal[0] += damping
-    return out
+            step, failed = blocks.solve(bands, residual, p, G)
+        if failed < 0 and blocks.lowers(step, A, residual, blocks.product(system, p, G, step), diagonal):
+            return A + step
+    return A
 
 
 def update_outputs(problem: Problem, penalties: Penalties, factors: Factors, workers: Workers) -> None:
@@ -201,9 +189,8 @@ def update_outputs(problem: Problem, penalties: Penalties, factors: Factors, wor
     gram, rhs = output_equations(problem, factors, workers)
     K, F = rhs.shape
     equations = NormalEquations(np.broadcast_to(gram, (1, K, F, F)), rhs, np.zeros((F, F)))
-    factors.output_factor[:] = minimise_mode(
-        equations, penalties.output, np.zeros(K), factors.output_factor, "mode"
-    )
+    V = minimise_mode(equations, penalties.output.bands, np.zeros(K), factors.output_factor, "mode")
+    factors.output_factor[:] = V
 
 
 def balance_scales(penalties: Penalties, factors: Factors) -> None:

@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems in block-banded form: factor, solve, relax.
+"""Symmetric positive definite systems in block-banded form: multiply, factor, solve, relax.
 
 A system over `I` levels with `F` unknowns each is kept by block diagonals: `bands[d, i]` is the F x F block that
 couples level i with level i + d. Bandwidth 0 is a category, 1 first differences or interpolation, 2 second differences.
@@ -12,16 +12,22 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+FLAT = 1e-14
+"""A curvature this far below the system's diagonal is rounding, not information."""
+
 
 @njit(nogil=True, cache=True)
-def _cholesky(S: Any) -> bool:
-    """Lower Cholesky factor of one block, in place; False when the block is not positive definite."""
+def _cholesky(S: Any, diagonal: Any) -> bool:
+    """Lower Cholesky factor of one block, in place; False when it is not positive definite.
+
+    Pivots are judged by `diagonal`, that of the block before any elimination.
+    """
     F = S.shape[0]
     for a in range(F):
         pivot = S[a, a]
         for c in range(a):
             pivot -= S[a, c] * S[a, c]
-        if not pivot > 1e-14 * abs(S[a, a]) or not np.isfinite(pivot):
+        if not pivot > FLAT * diagonal[a] or not np.isfinite(pivot):
             return False
         pivot = np.sqrt(pivot)
         S[a, a] = pivot
@@ -70,14 +76,67 @@ def _subtract_product(C: Any, A: Any, B: Any, transpose_a: bool) -> None:
 
 
 @njit(nogil=True, cache=True)
+def add_penalty(bands: Any, penalty: Any, damping: float) -> Any:
+    """Block bands of the data plus, on every component alike, a banded penalty and a multiple of the identity."""
+    width = max(bands.shape[0], penalty.shape[0])
+    levels, F = bands.shape[1], bands.shape[2]
+    out = np.zeros((width, levels, F, F))
+    out[: bands.shape[0]] = bands
+    for d in range(penalty.shape[0]):
+        for i in range(levels):
+            for a in range(F):
+                out[d, i, a, a] += penalty[d, i] + (damping if d == 0 else 0.0)
+    return out
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def product(bands: Any, p: Any, G: Any, A: Any) -> Any:
+    """(H + (p p^T) kron G) A, for A (I, F)."""
+    levels, F = A.shape
+    out = np.zeros((levels, F))
+    mean = np.zeros(F)
+    for i in range(levels):
+        for b in range(F):
+            mean[b] += p[i] * A[i, b]
+    for i in range(levels):
+        for a in range(F):
+            s = 0.0
+            for b in range(F):
+                s += bands[0, i, a, b] * A[i, b] + p[i] * G[a, b] * mean[b]
+            out[i, a] += s
+        for d in range(1, min(bands.shape[0], levels - i)):
+            for a in range(F):
+                s, x = 0.0, A[i, a]
+                for b in range(F):
+                    s += bands[d, i, a, b] * A[i + d, b]
+                    out[i + d, b] += bands[d, i, a, b] * x
+                out[i, a] += s
+    return out
+
+
+@njit(nogil=True, cache=True)
+def diagonal(bands: Any, p: Any, G: Any) -> Any:
+    """Diagonal (I, F) of H + (p p^T) kron G."""
+    levels, F = bands.shape[1], bands.shape[2]
+    out = np.empty((levels, F))
+    for i in range(levels):
+        for a in range(F):
+            out[i, a] = bands[0, i, a, a] + p[i] * p[i] * G[a, a]
+    return out
+
+
+@njit(nogil=True, cache=True)
 def factor(bands: Any) -> int:
     """Block Cholesky H = U^T U in place: U's diagonal blocks as lower factors, its blocks beside them in `bands[1:]`.
 
     Returns the first level whose block is not positive definite, or -1.
     """
     width, levels = bands.shape[0] - 1, bands.shape[1]
+    diagonal = np.empty(bands.shape[1:3])
     for i in range(levels):
-        if not _cholesky(bands[0, i]):
+        diagonal[i] = np.diag(bands[0, i])
+    for i in range(levels):
+        if not _cholesky(bands[0, i], diagonal[i]):
             return i
         reach = min(width, levels - 1 - i)
         for d in range(1, reach + 1):
@@ -131,7 +190,7 @@ def relax(bands: Any, rhs: Any, p: Any, G: Any, A: Any) -> int:
                         s[a, 0] -= bands[d, i, a, b] * A[i + d, b]
                     if i - d >= 0:
                         s[a, 0] -= bands[d, i - d, b, a] * A[i - d, b]
-        if not _cholesky(S):
+        if not _cholesky(S, np.diag(S)):
             return i
         _solve_lower(S, s)
         _solve_upper(S, s)
@@ -169,3 +228,17 @@ def solve(bands: Array, rhs: Array, p: Array, G: Array) -> tuple[Array, int]:
     projected = C.T @ np.einsum("i,ifm->fm", p, X)  # U^T H^-1 [rhs, U] with U = p kron C
     small = np.linalg.solve(np.eye(len(C)) + projected[:, 1:], projected[:, 0])
     return X[:, :, 0] - X[:, :, 1:] @ small, -1
+
+
+@njit(nogil=True, cache=True)
+def lowers(step: Any, A: Any, residual: Any, image: Any, diagonal: Any) -> bool:
+    """Whether a step from A lowers the quadratic by more than the rounding in its gain.
+
+    residual : rhs - H A, image : H step and diagonal : that of H, all of the shape of A.
+    """
+    gain, rounding = 0.0, 0.0
+    for i in range(A.shape[0]):
+        for a in range(A.shape[1]):
+            gain += step[i, a] * (residual[i, a] - 0.5 * image[i, a])
+            rounding += diagonal[i, a] * abs(step[i, a]) * (abs(step[i, a]) + abs(A[i, a]))
+    return gain >= FLAT * rounding

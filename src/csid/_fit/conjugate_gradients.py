@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit import kernels
+from csid._fit.blocks import FLAT, lowers
 from csid._fit.factors import Factors
 from csid._fit.problem import Problem
 from csid._fit.statistics import Workers, row_parts
@@ -37,14 +38,14 @@ class NormalOperator:
     def __call__(self, X: Array) -> Array:
         p = self._problem.marginals[self._k]
         product, _ = self._project(np.vstack([X, p @ X]))
-        return product[:-1] + p[:, None] * product[-1] + self._penalise(X)
+        return np.asarray(product[:-1] + p[:, None] * product[-1] + self._penalise(X))
 
     def _penalise(self, X: Array) -> Array:
         product = self._penalty[0][:, None] * X
         for d, band in enumerate(self._penalty[1:], start=1):
             product[:-d] += band[:-d, None] * X[d:]
             product[d:] += band[:-d, None] * X[:-d]
-        return product
+        return np.asarray(product)
 
     def _project(self, X: Array | None) -> tuple[Array, Array]:
         problem, factors = self._problem, self._factors
@@ -83,13 +84,14 @@ class NormalOperator:
 
 
 def solve_mode(operator: NormalOperator, A: Array) -> Array:
-    """Improve `A` until the gradient of the mode's quadratic has shrunk by `_TOLERANCE`, preconditioned by its diagonal.
+    """Improve `A` until the gradient of the quadratic has shrunk by `_TOLERANCE`, preconditioned by the diagonal.
 
-    Every step lowers the quadratic, so stopping early still lowers the objective.
+    Every product lowers the quadratic, so stopping early still lowers the objective.
     """
-    A = A.copy()
-    residual = operator.rhs - operator(A)
-    inverse = 1.0 / np.where(operator.diagonal > 0, operator.diagonal, 1.0)
+    diagonal = operator.diagonal
+    first = operator.rhs - operator(A)
+    residual, step = first.copy(), np.zeros_like(A)
+    inverse = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
     direction = z = inverse * residual
     power = float((residual * z).sum())
     enough = _TOLERANCE**2 * float((operator.rhs**2 * inverse).sum())
@@ -98,12 +100,12 @@ def solve_mode(operator: NormalOperator, A: Array) -> Array:
             break
         product = operator(direction)
         curvature = float((direction * product).sum())
-        if curvature <= 0.0:
+        if curvature <= FLAT * float((diagonal * direction**2).sum()):
             break
-        step = power / curvature
-        A += step * direction
-        residual -= step * product
+        length = power / curvature
+        step += length * direction
+        residual -= length * product
         z = inverse * residual
         power, previous = float((residual * z).sum()), power
         direction = z + (power / previous) * direction
-    return A
+    return A + step if lowers(step, A, first, first - residual, diagonal) else A

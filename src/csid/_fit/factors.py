@@ -1,12 +1,12 @@
 """The factors while they are fitted: one padded table for the kernels, views of it for the algebra."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit.lanes import WIDTH
-from csid._fit.problem import Problem, table_offsets
+from csid._fit.problem import Problem
 
 Array = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ class Factors:
     V : (K, S) output factor; all ones, and never updated, for a single output.
     bias : (K,)
     rank : F; columns beyond it are zero.
-    levels : (N,) I_n, and marginals : N arrays p_n (I_n,).
+    levels : (N,) I_n; offsets : (N,) first row of each mode; marginals : N arrays p_n (I_n,).
     """
 
     table: Array
@@ -27,15 +27,12 @@ class Factors:
     bias: Array
     rank: int
     levels: NDArray[np.intp]
+    offsets: NDArray[np.intp]
     marginals: tuple[Array, ...]
 
     @property
     def n_modes(self) -> int:
         return len(self.levels)
-
-    @property
-    def offsets(self) -> NDArray[np.intp]:
-        return table_offsets(self.levels)
 
     def factor(self, n: int) -> Array:
         """A view of `A_n`, (I_n, F)."""
@@ -53,7 +50,12 @@ class Factors:
         return self.V[:, : self.rank]
 
     def copy(self) -> "Factors":
-        return Factors(self.table.copy(), self.V.copy(), self.bias.copy(), self.rank, self.levels, self.marginals)
+        return replace(self, table=self.table.copy(), V=self.V.copy(), bias=self.bias.copy())
+
+
+def table_offsets(levels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """First row of each mode in a stacked table: `I_n` levels and one row for missing, mode under mode."""
+    return np.concatenate([[0], np.cumsum(levels[:-1] + 1)]).astype(np.intp)
 
 
 def padded_rank(rank: int) -> int:
@@ -61,9 +63,7 @@ def padded_rank(rank: int) -> int:
     return -(-rank // WIDTH) * WIDTH
 
 
-def stack_factors(
-    factors: tuple[Array, ...], V: Array, bias: Array, marginals: tuple[Array, ...]
-) -> Factors:
+def stack_factors(factors: tuple[Array, ...], V: Array, bias: Array, marginals: tuple[Array, ...]) -> Factors:
     """Factors `A_n` (I_n, F), `V` (K, F) and bias (K,) as a padded table."""
     rank = V.shape[1]
     levels = np.array([len(A) for A in factors], dtype=np.intp)
@@ -74,6 +74,7 @@ def stack_factors(
         bias=np.array(bias, dtype=np.float64),
         rank=rank,
         levels=levels,
+        offsets=table_offsets(levels),
         marginals=marginals,
     )
     stacked.output_factor[:] = V
@@ -83,10 +84,19 @@ def stack_factors(
 
 
 def random_factors(problem: Problem, rank: int, rng: np.random.Generator) -> Factors:
-    """A start near one, whose products over many predictors stay of order one."""
+    """A start near one, whose products over many predictors stay of order one.
+
+    The bias starts low, two standard deviations below the mean or at the least target: what it leaves to the products
+    is then positive, as they are. From the mean, ALS loses whole components (docs/decisions/0004-low-start-of-bias.md).
+    """
     spread = 0.5 * min(1.0, np.sqrt(12.0 / problem.n_modes))
-    factors = tuple(1.0 + spread * rng.uniform(-1.0, 1.0, (int(I), rank)) for I in problem.levels)
-    K = problem.n_outputs
-    V = np.ones((1, rank)) if K == 1 else rng.standard_normal((K, rank)) / np.sqrt(rank)
+
+    def near_one(rows: int) -> Array:
+        return np.asarray(1.0 + spread * rng.uniform(-1.0, 1.0, (rows, rank)))
+
+    factors = tuple(near_one(int(levels)) for levels in problem.levels)
+    V = np.ones((1, rank)) if problem.n_outputs == 1 else near_one(problem.n_outputs)
     mean = problem.weights @ problem.targets / problem.total_weight
-    return stack_factors(factors, V, mean, problem.marginals)
+    deviation = np.sqrt(problem.weights @ (problem.targets - mean) ** 2 / problem.total_weight)
+    low = np.maximum(problem.targets.min(axis=0), mean - 2.0 * deviation)
+    return stack_factors(factors, V, low, problem.marginals)

@@ -130,9 +130,9 @@ def _order_by_level(codes: Any, k: int, start: int, stop: int, order: Any, end: 
         end[i] = before
         before += count
     for m in range(start, stop):
-        i = np.intp(codes[m, k])
-        order[end[i]] = m
-        end[i] += 1
+        level = np.intp(codes[m, k])
+        order[end[level]] = m
+        end[level] += 1
 
 
 @njit(nogil=True, cache=True)
@@ -217,7 +217,6 @@ def multiply(
     products: Any,
 ) -> None:
     """products[m] = outside[m] * prod over modes of w_n(x_m)^T A_n, into rows start..stop of an (M, S) array."""
-    S = table.shape[1]
     order = np.arange(start, stop)
     _products(codes, fractions, unit, order, 0, stop - start, outside, table, offsets, modes, products[start:stop])
 

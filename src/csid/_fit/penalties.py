@@ -4,6 +4,9 @@
 equations as a banded `I_n x I_n` matrix of numbers: `rho I + mu_n T_n^T T_n`, kept by diagonals.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +17,7 @@ def difference_matrix(levels: int, order: int) -> Array:
     """`T_n` of the paper, (levels - order, levels): rows (1, -1) for order 1 and (-1, 2, -1) for order 2."""
     if levels <= order:
         return np.zeros((0, levels))
-    return (-1.0) ** order * np.diff(np.eye(levels), n=order, axis=0)
+    return -np.diff(np.eye(levels), n=order, axis=0)
 
 
 def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) -> Array:
@@ -36,9 +39,22 @@ def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) 
     return bands
 
 
-def quadratic_form(bands: Array, A: Array) -> Array:
-    """`a_f^T P a_f` for each column f of A, with P given by its diagonals."""
-    value = np.einsum("i,if,if->f", bands[0], A, A)
-    for d in range(1, len(bands)):
-        value += 2.0 * np.einsum("i,if,if->f", bands[d, :-d], A[:-d], A[d:])
-    return np.asarray(value)
+@dataclass(frozen=True)
+class Penalty:
+    """`rho ||A||_F^2 + mu ||T A||_F^2` on a factor with some levels, of which the first `ordered` have neighbours."""
+
+    levels: int
+    ordered: int
+    rho: float
+    mu: float
+    order: int
+
+    @cached_property
+    def bands(self) -> Array:
+        return penalty_bands(self.levels, self.ordered, self.rho, self.mu, self.order)
+
+    def per_component(self, A: Array) -> Array:
+        """Its value for each column of A, from the differences themselves: the bands would lose a flat column's."""
+        differences = np.diff(A[: self.ordered], n=self.order, axis=0)
+        value = self.rho * (A * A).sum(axis=0) + self.mu * (differences * differences).sum(axis=0)
+        return np.asarray(value)

@@ -40,15 +40,15 @@ class Problem:
 
     @property
     def n_rows(self) -> int:
-        return self.codes.shape[0]
+        return len(self.codes)
 
     @property
     def n_modes(self) -> int:
-        return self.codes.shape[1]
+        return int(self.codes.shape[1])
 
     @property
     def n_outputs(self) -> int:
-        return self.targets.shape[1]
+        return int(self.targets.shape[1])
 
     @property
     def unit(self) -> float:
@@ -62,11 +62,6 @@ class Problem:
     def total_weight(self) -> float:
         """The paper's M."""
         return float(self.weights.sum())
-
-    @cached_property
-    def offsets(self) -> NDArray[np.intp]:
-        """First row of each mode in a stacked factor table."""
-        return table_offsets(self.levels)
 
     @property
     def data_bytes(self) -> int:
@@ -90,11 +85,6 @@ class Problem:
         kept = factors > 0
         part = self.take(kept)
         return replace(part, weights=part.weights * factors[kept])
-
-
-def table_offsets(levels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """First row of each mode in a stacked factor table: `I_n` levels and one row for missing, mode under mode."""
-    return np.concatenate([[0], np.cumsum(levels[:-1] + 1)]).astype(np.intp)
 
 
 @njit(nogil=True, cache=True)
@@ -139,13 +129,14 @@ def merge_repeated_cells(problem: Problem) -> Problem:
         return problem
     by_first_row = np.argsort(order[starts[:-1]])
     weights = np.add.reduceat(problem.weights[order], starts[:-1])
-    weighted = problem.weights[:, None] * problem.targets
-    targets = np.add.reduceat(weighted[order], starts[:-1], axis=0) / weights[:, None]
-    spread = float((weighted * problem.targets).sum() - (weights[:, None] * targets**2).sum())
+    weighted = problem.weights[order, None] * problem.targets[order]
+    targets = np.add.reduceat(weighted, starts[:-1], axis=0) / weights[:, None]
+    apart = problem.targets[order] - np.repeat(targets, np.diff(starts), axis=0)
+    spread = float((problem.weights[order] @ apart**2).sum())
     merged = problem.take(order[starts[:-1]][by_first_row])
     return replace(
         merged,
         weights=weights[by_first_row],
         targets=targets[by_first_row],
-        within=problem.within + max(0.0, spread),
+        within=problem.within + spread,
     )

@@ -7,6 +7,7 @@ number of threads never changes a bit of the result.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -50,9 +51,9 @@ class Workers:
 
 def row_parts(rows: int, bytes_per_part: int = 0) -> list[tuple[int, int]]:
     """Equal runs of rows; fewer of them where a part's own sums are large."""
-    count = min(_MOST_PARTS, rows // _ROWS_PER_PART, _PARTIAL_SUM_BYTES // max(1, bytes_per_part))
-    edges = np.linspace(0, rows, max(1, count) + 1).astype(int)
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    count = max(1, min(_MOST_PARTS, rows // _ROWS_PER_PART, _PARTIAL_SUM_BYTES // max(1, bytes_per_part)))
+    edges = [part * rows // count for part in range(count + 1)]
+    return list(pairwise(edges))
 
 
 @dataclass(frozen=True)
@@ -197,6 +198,7 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
     """Weighted sums over rows of the residuals and of their squares, one of each per output."""
     modes = np.arange(problem.n_modes, dtype=np.intp)
 
+    @np.errstate(over="ignore", invalid="ignore")  # in the thread that runs it; the caller looks at the result
     def sums(part: tuple[int, int]) -> tuple[Array, Array]:
         first, second = np.zeros(problem.n_outputs), np.zeros(problem.n_outputs)
         for start in range(part[0], part[1], _ROWS_PER_PART):

@@ -1,6 +1,6 @@
 """From a table to levels and weights: `w_n(x)` of every predictor, fitted on training rows only."""
 
-from csid.encoding.encoding import Encoding, EncodedRows, fit_encoding
+from csid.encoding.encoding import EncodedRows, Encoding, fit_encoding
 from csid.encoding.modes import CategoricalMode, Interpolation, Missing, Mode, OrdinalMode
 
 __all__ = [

@@ -5,6 +5,7 @@ pandas, polars and Arrow tables are read through narwhals, arrays through NumPy.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -30,19 +31,16 @@ class Column:
     def is_numeric(self) -> bool:
         return isinstance(self.data, np.ndarray)
 
-    def take(self, rows: NDArray[np.intp]) -> "Column":
-        """Some rows of the column."""
-        data = self.data
-        return Column(self.label, data[rows] if isinstance(data, np.ndarray) else [data[m] for m in rows])
-
     def numbers(self) -> Array:
         """The column as float64; an error names the first cell that is no finite number."""
         if not isinstance(self.data, np.ndarray):
-            row, value = next((m, v) for m, v in enumerate(self.data) if v is not None)
-            raise ValueError(
-                f"{self.label} holds {_describe(value)} in row {row} where numbers are expected: "
-                "convert it to numbers, or name it in `categorical_features` when fitting."
-            )
+            for row, value in enumerate(self.data):
+                if value is not None:
+                    raise ValueError(
+                        f"{self.label} holds {describe(value)} in row {row} where numbers are expected: "
+                        "convert it to numbers, or name it in `categorical_features` when fitting."
+                    )
+            return np.full(len(self.data), np.nan)
         infinite = np.isinf(self.data)
         if infinite.any():
             row = int(np.argmax(infinite))
@@ -64,7 +62,7 @@ class Column:
         if len(kinds) > 1:
             (m, one), (n, other) = list(kinds.values())[:2]
             raise ValueError(
-                f"{self.label} mixes types: {_describe(one)} in row {m}, {_describe(other)} in row {n}. "
+                f"{self.label} mixes types: {describe(one)} in row {m}, {describe(other)} in row {n}. "
                 "Convert the column to one type."
             )
         return self.data
@@ -92,12 +90,8 @@ def _read_series(series: "nw.Series[Any]") -> Array | list[Any]:
     if dtype.is_numeric():
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
     if not isinstance(dtype, nw.Boolean | nw.String | nw.Categorical | nw.Enum | nw.Object | nw.Unknown):
-        raise TypeError(
-            f"{label} has type {dtype}, which is neither numbers nor categories: "
-            "convert it (a date, for example, to a number of days) or drop it."
-        )
-    missing = series.is_null().to_numpy()
-    values = [None if gone else value for value, gone in zip(series.to_list(), missing, strict=True)]
+        raise _wrong_type(label, dtype)
+    values = _without_missing(series.to_list())
     return _infer(values, label) if isinstance(dtype, nw.Object | nw.Unknown) else values
 
 
@@ -105,10 +99,22 @@ def _read_array(values: NDArray[Any], label: str) -> Array | list[Any]:
     if values.dtype.kind in "fiu":
         return np.ascontiguousarray(values, dtype=np.float64)
     if values.dtype.kind == "b":
-        return values.tolist()
+        return list(values.tolist())
     if values.dtype.kind not in "OUS":
-        raise TypeError(f"{label} has type {values.dtype}, which is neither numbers nor categories: convert it.")
-    return _infer([None if _is_missing(value) else value for value in values.tolist()], label)
+        raise _wrong_type(label, values.dtype)
+    return _infer(_without_missing(values.tolist()), label)
+
+
+def _wrong_type(label: str, dtype: Any) -> TypeError:
+    return TypeError(
+        f"{label} has type {dtype}, which is neither numbers nor categories: "
+        "convert it (a date, for example, to a number of days) or drop it."
+    )
+
+
+def _without_missing(values: list[Any]) -> list[Any]:
+    """None for whatever a library calls missing: None, NaN, NA and NaT."""
+    return [None if _is_missing(value) else value for value in values]
 
 
 def _infer(values: list[Any], label: str) -> Array | list[Any]:
@@ -120,19 +126,29 @@ def _infer(values: list[Any], label: str) -> Array | list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    if isinstance(value, str):  # nearly every cell of a column of objects, and the other questions are slow
+        return False
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real | Decimal) and bool(value != value)
 
 
 def _kind(value: Any, label: str, row: int) -> str:
     if isinstance(value, bool | np.bool_):
         return "boolean"
-    if isinstance(value, str | bytes):
+    if isinstance(value, str):
         return "string"
-    if isinstance(value, Real):
+    if isinstance(value, bytes):
+        return "bytes"
+    if isinstance(value, Real | Decimal):
         return "number"
-    raise TypeError(f"{label} holds {_describe(value)} in row {row}: each cell argument must be a string or a number.")
+    raise TypeError(
+        f"{label} holds {describe(value)} in row {row}: each cell argument must be a string or a number. "
+        "Convert the column, or drop it."
+    )
 
 
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
+    """A cell and its type, shortened for a message."""
     text = repr(value)
     return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"

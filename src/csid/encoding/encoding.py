@@ -72,11 +72,11 @@ def fit_encoding(
     """
     most = auto_levels(len(train), len(names)) if levels == "auto" else levels
     mass = None if np.ptp(weights[train]) == 0 else weights[train]
+    some = None if len(train) == n_rows else train
     modes = []
     for column, name, flag in zip(read_columns(X), names, categorical, strict=True):
-        seen = column if len(train) == n_rows else column.take(train)
         is_category = not column.is_numeric if flag is None else flag
-        modes.append(fit_mode(seen, name, mass, most, interpolation, missing, is_category))
+        modes.append(fit_mode(column, some, name, mass, most, interpolation, missing, is_category))
     rows = _encode(modes, X, n_rows, steps)
     marginals = tuple(_marginal(mode, rows, n, mass, train, steps) for n, mode in enumerate(modes))
     return Encoding(tuple(modes), marginals), rows
@@ -98,9 +98,7 @@ def _encode(modes: Sequence[Mode], X: Any, n_rows: int, steps: int) -> EncodedRo
     return EncodedRows(codes, fractions)
 
 
-def _marginal(
-    mode: Mode, rows: EncodedRows, n: int, mass: Array | None, train: NDArray[np.intp], steps: int
-) -> Array:
+def _marginal(mode: Mode, rows: EncodedRows, n: int, mass: Array | None, train: NDArray[np.intp], steps: int) -> Array:
     codes = rows.codes[train, n]
     p = np.bincount(codes, weights=mass, minlength=mode.n_levels + 1).astype(np.float64)
     if mode.linear:

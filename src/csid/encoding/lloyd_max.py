@@ -15,13 +15,16 @@ Array = NDArray[np.float64]
 
 _SKETCH_POINTS = 2048
 _SKETCH_POINTS_PER_LEVEL = 16
+_TABLE_ENTRIES = 1 << 24
+"""Of the dynamic program, levels times points: 64 MB."""
 
 
 def lloyd_max_levels(values: Array, weights: Array | None, levels: int) -> Array:
     """Sorted levels that minimise the weighted squared distance of the values to their nearest level.
 
     A column with no more distinct values than levels keeps each of them. A long column is first reduced to a sketch of
-    weighted means over runs of equal weight, at least 16 runs a level, and the optimum is that of the sketch.
+    weighted means over runs of neighbouring values, 16 runs a level (fewer beyond 1000 levels), and the optimum is that
+    of the sketch.
 
     Parameters
     ----------
@@ -30,10 +33,15 @@ def lloyd_max_levels(values: Array, weights: Array | None, levels: int) -> Array
     points, mass = _distinct(values, weights)
     if len(points) <= levels:
         return points
+    _, exponent = np.frexp(np.abs(points).max())
+    points = np.ldexp(points, -exponent)  # to at most one, exactly: squares of large values overflow
     size = max(_SKETCH_POINTS, _SKETCH_POINTS_PER_LEVEL * levels)
+    size = max(levels, min(size, _TABLE_ENTRIES // levels))
     if len(points) > size:
         points, mass = _sketch(points, mass, size)
-    return _optimal_means(points, mass, levels)
+    if len(points) > levels:
+        points = _optimal_means(points, mass, levels)
+    return np.ldexp(points, exponent)
 
 
 def _distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -48,23 +56,44 @@ def _distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 def _sketch(points: Array, mass: Array, size: int) -> tuple[Array, Array]:
-    middle = np.cumsum(mass) - 0.5 * mass
-    run = np.minimum((middle / mass.sum() * size).astype(np.intp), size - 1)
-    total = np.bincount(run, weights=mass, minlength=size)
-    centre = points[0]
-    mean = np.bincount(run, weights=mass * (points - centre), minlength=size)[total > 0] / total[total > 0] + centre
-    return mean, total[total > 0]
+    """Means and masses of at most `size` runs, as dense as the cells of an optimal quantiser.
+
+    That is as the cube root of the density of the mass (Panter and Dite 1951). Runs of equal mass would blur the tails,
+    where levels are far apart and rows few.
+    """
+    steps = np.cbrt(0.5 * (mass[1:] + mass[:-1])) * np.cbrt(np.diff(points)) ** 2
+    place = np.cumsum(np.minimum(steps / _largest_share(steps, size - 1), 1.0))
+    run = np.floor(np.append(0.0, place))
+    return _means(points, mass, np.flatnonzero(np.diff(run, prepend=-1.0)))
+
+
+def _largest_share(parts: Array, size: int) -> float:
+    """The c with sum(min(parts, c)) = size c, so that one wide gap takes no more than one of `size` equal shares."""
+    split = np.partition(parts, -size)
+    largest = np.sort(split[-size:])
+    without = (split[:-size].sum() + np.cumsum(largest))[::-1]  # the sum without the 0, 1, 2, ... largest
+    shares = without / np.arange(size, 0, -1)
+    return float(shares[np.argmax(largest[::-1] <= shares)])
+
+
+def _means(points: Array, mass: Array, starts: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Weighted mean and mass of each run of points; taken about its first point, so that no other run costs digits."""
+    first = points[starts]
+    total = np.add.reduceat(mass, starts)
+    beyond = points - np.repeat(first, np.diff(np.append(starts, len(points))))
+    return first + np.add.reduceat(mass * beyond, starts) / total, total
 
 
 def _optimal_means(points: Array, mass: Array, levels: int) -> Array:
-    centre = float(np.average(points, weights=mass))
-    shifted = points - centre  # sums of squares lose fewer digits around the mean
-    sums = np.zeros((3, len(points) + 1))
-    np.cumsum(mass, out=sums[0, 1:])
-    np.cumsum(mass * shifted, out=sums[1, 1:])
-    np.cumsum(mass * shifted**2, out=sums[2, 1:])
-    edges = _optimal_cells(sums, levels)
-    return centre + np.diff(sums[1, edges]) / np.diff(sums[0, edges])
+    median = int(np.searchsorted(np.cumsum(mass), 0.5 * mass.sum()))
+    shifted = points - points[median]
+    sums = np.array([_sums_around(median, terms) for terms in (mass, mass * shifted, mass * shifted**2)])
+    return _means(points, mass, _optimal_cells(sums, levels)[:-1])[0]
+
+
+def _sums_around(middle: int, terms: Array) -> Array:
+    """Sums up to each point, zero at the middle: what lies far out, to either side, costs the bulk no digits."""
+    return np.concatenate([-np.cumsum(terms[:middle][::-1])[::-1], [0.0], np.cumsum(terms[middle:])])
 
 
 @njit(nogil=True, cache=True)
@@ -72,7 +101,9 @@ def _spread(sums: Any, i: int, j: int) -> float:
     """Weighted sum of squares of points i..j-1 about their mean."""
     w = sums[0, j] - sums[0, i]
     s = sums[1, j] - sums[1, i]
-    return max(0.0, sums[2, j] - sums[2, i] - s * s / w)
+    if w <= 0.0:  # a mass that vanishes beside the others
+        return 0.0
+    return float(max(0.0, sums[2, j] - sums[2, i] - s * s / w))
 
 
 @njit(nogil=True, cache=True)
@@ -81,7 +112,8 @@ def _optimal_cells(sums: Any, levels: int) -> Any:
     n = sums.shape[1] - 1
     cost = np.empty(n + 1)
     following = np.empty(n + 1)
-    last = np.zeros((levels + 1, n + 1), np.int32)  # last[k, j]: where the k-th cell of the best split of j points begins
+    # last[k, j]: where the k-th cell of the best split of j points begins
+    last = np.zeros((levels + 1, n + 1), np.int32)
     cost[0] = np.inf
     for j in range(1, n + 1):
         cost[j] = _spread(sums, 0, j)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from csid.encoding.columns import Column
+from csid.encoding.columns import Column, describe
 from csid.encoding.lloyd_max import lloyd_max_levels
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ class OrdinalMode:
         missing = len(self.grid)  # its own level, or the code behind the last one
         values = column.numbers()
         if fractions is None:
-            _nearest_level(values, 0.5 * (self.grid[1:] + self.grid[:-1]), missing, codes)
+            _nearest_level(values, 0.5 * self.grid[1:] + 0.5 * self.grid[:-1], missing, codes)
         else:
             _neighbouring_levels(values, self.grid, missing, float(steps), codes, fractions)
 
@@ -85,7 +85,20 @@ class CategoricalMode:
     def encode(self, column: Column, steps: int, codes: NDArray[Any], fractions: NDArray[Any] | None) -> None:
         """Fill the column of codes."""
         levels, unseen = self._level_of, self.n_levels
-        codes[:] = [levels.get(value, unseen) for value in column.values()]
+        values = column.values()
+        self._check_words_or_numbers(column.label, values)
+        codes[:] = [levels.get(value, unseen) for value in values]
+
+    def _check_words_or_numbers(self, label: str, values: list[Any]) -> None:
+        """Numbers where words were seen in training, or words where numbers, would all pass for unseen categories."""
+        row = next((m for m, value in enumerate(values) if value is not None), None)
+        if row is None or not self.categories:
+            return
+        if isinstance(values[row], str) != isinstance(self.categories[0], str):
+            raise ValueError(
+                f"{label} holds {describe(values[row])} in row {row}, but its categories in training were such as "
+                f"{describe(self.categories[0])}: convert the column to the type that it had."
+            )
 
 
 Mode = OrdinalMode | CategoricalMode
@@ -93,6 +106,7 @@ Mode = OrdinalMode | CategoricalMode
 
 def fit_mode(
     column: Column,
+    train: NDArray[np.intp] | None,
     name: str,
     weights: Array | None,
     levels: int,
@@ -100,18 +114,20 @@ def fit_mode(
     missing: Missing,
     categorical: bool,
 ) -> Mode:
-    """Levels of one predictor from its training rows."""
+    """Levels of one predictor from its training rows, with their weights; `train` is None for all rows."""
     if categorical:
         values = column.values()
-        seen = set(values) - {None}
-        categories = tuple(sorted(seen))
-        if len(categories) > MOST_LEVELS:
+        seen = set(values if train is None else [values[m] for m in train])
+        categories = tuple(sorted(seen - {None}))
+        mode = CategoricalMode(name, categories, missing == "level" and None in seen and bool(categories))
+        if mode.n_levels > MOST_LEVELS:
             raise ValueError(
-                f"{column.label} has {len(categories)} categories; at most {MOST_LEVELS} levels can be coded. "
+                f"{column.label} has {len(categories)} categories; at most {MOST_LEVELS} levels can be coded"
+                f"{', one of them for missing cells' if mode.missing_level else ''}. "
                 "Group rare categories together, or drop the column."
             )
-        return CategoricalMode(name, categories, missing == "level" and None in values and bool(categories))
-    numbers = column.numbers()
+        return mode
+    numbers = column.numbers() if train is None else column.numbers()[train]
     absent = np.isnan(numbers)
     if not absent.any():
         observed, mass = numbers, weights
@@ -119,9 +135,9 @@ def fit_mode(
         observed, mass = numbers[~absent], None if weights is None else weights[~absent]
     if len(observed) == 0:
         return OrdinalMode(name, np.zeros(1), False, False)
-    grid = lloyd_max_levels(observed, mass, levels)
-    linear = interpolation == "linear" and len(grid) > 1
-    return OrdinalMode(name, grid, linear, missing == "level" and bool(absent.any()))
+    missing_level = missing == "level" and bool(absent.any())
+    grid = lloyd_max_levels(observed, mass, min(levels, MOST_LEVELS - missing_level))
+    return OrdinalMode(name, grid, interpolation == "linear" and len(grid) > 1, missing_level)
 
 
 @njit(nogil=True, cache=True)

@@ -19,8 +19,9 @@ _RELATIVE_TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What can be said of a fitted tensor.
+    """What can be said of a fitted tensor. Components that are zero everywhere do not count.
 
+    rank : components that are not zero.
     degrees_of_freedom : free parameters, after the scales that a component's factors can trade.
     samples_per_degree_of_freedom : training rows per free parameter. Practice asks for more than one, the more the
         noisier the data; the recovery benchmark of this package shows where success sets in.
@@ -67,17 +68,18 @@ def identifiability(model: Any) -> Identifiability:
     >>> csid.identifiability(model).degrees_of_freedom
     27
     """
-    check_is_fitted(model)
+    check_is_fitted(model, "cpd_")
     names = [mode.name for mode in model.encoding_.modes]
     return examine(model.cpd_, names, model.n_samples_)
 
 
 def examine(cpd: CPD, names: list[str], n_samples: int) -> Identifiability:
     """The same from a tensor, the names of its predictors, and the number of training rows."""
-    factors = dict(zip(names, cpd.factors, strict=True))
+    live = live_components(cpd)
+    factors = {name: A[:, live] for name, A in zip(names, cpd.factors, strict=True)}
     if cpd.n_outputs > 1:
-        factors["output"] = cpd.V
-    F = cpd.rank
+        factors["output"] = cpd.V[:, live]
+    F = int(live.sum())
     entries = sum(A.size for A in factors.values())
     freedom = entries - F * (len(factors) - 1) + cpd.n_outputs
     results = {name: k_rank(A) for name, A in factors.items()}
@@ -96,11 +98,16 @@ def examine(cpd: CPD, names: list[str], n_samples: int) -> Identifiability:
     )
 
 
+def live_components(cpd: CPD) -> NDArray[np.bool_]:
+    """Which components (F,) are not zero everywhere, because a column of a factor or of V is."""
+    return np.asarray(np.all([A.any(axis=0) for A in (*cpd.factors, cpd.V)], axis=0))
+
+
 def k_rank(A: Array) -> tuple[int, bool]:
     """Kruskal rank of a matrix, and whether it is exact or a lower bound from the coherence of its columns."""
     F = A.shape[1]
     norms = np.linalg.norm(A, axis=0)
-    if not (norms > 0).all():
+    if F == 0 or not (norms > 0).all():
         return 0, True
     unit = A / norms
     rank = _numerical_rank(unit)
@@ -109,7 +116,8 @@ def k_rank(A: Array) -> tuple[int, bool]:
     coherence = float(np.abs(unit.T @ unit - np.eye(F)).max())
     if coherence > 1.0 - _RELATIVE_TOLERANCE:
         return 1, True
-    k = min(rank, int(np.ceil(1.0 / coherence)))  # (k - 1) coherence < 1 makes every k columns independent (Gershgorin)
+    # (k - 1) coherence < 1 makes every k columns independent (Gershgorin); at equality they may be dependent
+    k = min(rank, int(np.ceil(1.0 / coherence - _RELATIVE_TOLERANCE)))
     while k < rank:
         if comb(F, k + 1) > _MOST_SUBSETS:
             return k, False

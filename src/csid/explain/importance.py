@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.cpd import CPD
+from csid.explain.identifiability import live_components
 
 Array = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ def factor_variation(cpd: CPD, ordered: Sequence[int]) -> Array:
     ordered : how many levels of each predictor, from the first, have neighbours.
     """
     unit = cpd.normalised()
-    weight = (unit.V**2).sum(axis=0)
+    weight = (unit.V**2).sum(axis=0) * live_components(unit)
     variation = np.empty(unit.n_modes)
     for n, (A, p, with_neighbours) in enumerate(zip(unit.factors, unit.marginals, ordered, strict=True)):
         steps = np.diff(A[:with_neighbours], axis=0)

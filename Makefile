@@ -1,0 +1,36 @@
+# Every target sets up its own virtual environment in .venv; nothing else on the machine is touched.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMPS := .venv/.stamps
+
+.PHONY: demo test lint bench clean
+
+demo: $(STAMPS)/demo
+	$(BIN)/python examples/demo.py
+
+test: $(STAMPS)/test
+	$(BIN)/python -m pytest -n auto
+
+lint: $(STAMPS)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMPS)/bench
+	$(BIN)/python benchmarks/paper_parity.py
+	$(BIN)/python benchmarks/recovery.py
+	$(BIN)/python benchmarks/speed.py
+
+clean:
+	rm -rf .venv demo-output
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("csid needs Python 3.11 or newer: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# one stamp per extra: installed again when pyproject.toml changes
+$(STAMPS)/%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	mkdir -p $(STAMPS) && touch $@

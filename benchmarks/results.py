@@ -1,0 +1,46 @@
+"""Result rows in CSV files: a run that was cut off goes on where it stopped."""
+
+import csv
+import platform
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import sklearn
+
+import csid
+
+FOLDER = Path(__file__).parent / "results"
+
+
+def provenance() -> dict[str, str]:
+    """Versions and machine, for every row."""
+    return {
+        "csid": csid.__version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "sklearn": sklearn.__version__,
+        "machine": f"{platform.machine()} {platform.system()}",
+    }
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """All rows of a result file; none when it does not exist."""
+    path = FOLDER / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def append(name: str, row: dict[str, Any]) -> None:
+    """Add one row; the header is written with the first."""
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"{name}.csv"
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(row))
+        if new:
+            writer.writeheader()
+        writer.writerow(row)

@@ -1,0 +1,244 @@
+"""Speed of the fit: accumulation against the machine's dgemm, linearity in rows, many predictors, memory, first use.
+
+    python benchmarks/speed.py [name ...]     # any of: accumulate rows predictors memory concrete compile threads
+
+Every figure is a ratio of two measurements made in the same run, since absolute times differ from machine to machine.
+Operations are counted as 2 F^2 + (N - 1) F per row and mode. Rows go to benchmarks/results/speed.csv.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import results
+import tasks
+from csid import CSIDRegressor
+from csid._fit.als import ALSOptions, Penalties, sweep
+from csid._fit.factors import Factors, random_factors
+from csid._fit.problem import Problem
+from csid._fit.statistics import Workers, normal_equations, partial_products
+
+THREADS = os.cpu_count() or 1
+LEVELS = 25
+
+
+def problem(rows: int, predictors: int, seed: int = 0) -> Problem:
+    """Random one-hot samples, as the paper's encoding gives them."""
+    rng = np.random.default_rng(seed)
+    levels = np.full(predictors, LEVELS, dtype=np.intp)
+    return Problem(
+        codes=rng.integers(LEVELS, size=(rows, predictors), dtype=np.uint8),
+        fractions=np.zeros((0, predictors), np.uint16),
+        weights=np.ones(rows),
+        targets=rng.standard_normal((rows, 1)),
+        levels=levels,
+        ordered=levels,
+        marginals=tuple(np.full(LEVELS, 1.0 / LEVELS) for _ in range(predictors)),
+    )
+
+
+def start(samples: Problem, rank: int) -> Factors:
+    return random_factors(samples, rank, np.random.default_rng(0))
+
+
+def seconds(task: Callable[[], object], repeats: int = 3) -> float:
+    """Least wall time of several runs, after one that compiles and warms up."""
+    task()
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        task()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def dgemm_rate(threads: int) -> float:
+    """Operations per second of the BLAS behind NumPy, on square matrices."""
+    a = np.random.default_rng(0).standard_normal((3000, 3000))
+    with threadpool_limits(threads):
+        return 2.0 * 3000**3 / seconds(lambda: a @ a)
+
+
+def accumulate_all_modes(samples: Problem, factors: Factors, workers: Workers) -> None:
+    for k, outside, modes in partial_products(samples, factors, workers):
+        normal_equations(samples, factors, k, outside, modes, workers)
+
+
+def one_sweep(samples: Problem, factors: Factors, workers: Workers) -> None:
+    options = ALSOptions(ridge=1e-4, smoothness=(1e-2,) * samples.n_modes)
+    sweep(samples, options, Penalties.of(samples, options), factors, workers)
+
+
+def accumulate() -> dict[str, float]:
+    """Share of the dgemm rate, 1,000,000 x 10, for ranks 8 to 64, on one thread and on all."""
+    samples, figures = problem(1_000_000, 10), {}
+    for threads in sorted({1, THREADS}):
+        rate = dgemm_rate(threads)
+        figures[f"dgemm GF/s, {threads} threads"] = rate / 1e9
+        for rank in (8, 16, 32, 64):
+            factors = start(samples, rank)
+            with Workers(threads) as workers:
+                taken = seconds(lambda f=factors, w=workers: accumulate_all_modes(samples, f, w))
+            operations = samples.n_rows * 10 * (2 * rank**2 + 9 * rank)
+            figures[f"share of dgemm, rank {rank}, {threads} threads"] = operations / taken / rate
+        rate_after = dgemm_rate(threads)
+        figures[f"dgemm GF/s after, {threads} threads"] = rate_after / 1e9
+    return figures
+
+
+def rows() -> dict[str, float]:
+    """Time per row of a rank-16 sweep, relative to 100,000 rows."""
+    per_row = {}
+    for count in (100_000, 1_000_000, 10_000_000):
+        samples = problem(count, 10)
+        factors = start(samples, 16)
+        with Workers(THREADS) as workers:
+            per_row[count] = seconds(lambda s=samples, f=factors, w=workers: one_sweep(s, f, w), 2) / count
+    return {f"time per row at {count:,} rows / at 100,000": t / per_row[100_000] for count, t in per_row.items()}
+
+
+def predictors() -> dict[str, float]:
+    """Time of a rank-16 sweep over 100,000 rows with 200 predictors, relative to 10."""
+    taken = {}
+    for count in (10, 50, 200):
+        samples = problem(100_000, count)
+        factors = start(samples, 16)
+        with Workers(THREADS) as workers:
+            taken[count] = seconds(lambda s=samples, f=factors, w=workers: one_sweep(s, f, w))
+    return {f"sweep with {count} predictors / with 10": t / taken[10] for count, t in taken.items()}
+
+
+MEMORY_PROBE = """
+import json, resource, sys
+import numpy as np
+sys.path.insert(0, {folder!r})
+import speed
+from csid._fit.statistics import Workers
+warm = speed.problem(50_000, 10)
+with Workers(speed.THREADS) as workers:
+    speed.one_sweep(warm, speed.start(warm, 16), workers)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+samples = speed.problem({rows}, {predictors})
+with Workers(speed.THREADS) as workers:
+    factors = speed.start(samples, 16)
+    for _ in range(2):
+        speed.one_sweep(samples, factors, workers)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+print(json.dumps([peak, samples.data_bytes]))
+"""
+
+
+def memory() -> dict[str, float]:
+    """Peak memory of two sweeps, the samples included, less 200 MB, relative to the encoded samples."""
+    figures = {}
+    for count, width in ((1_000_000, 10), (10_000_000, 10), (1_000_000, 200)):
+        probe = MEMORY_PROBE.format(folder=str(Path(__file__).parent), rows=count, predictors=width)
+        out = subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, text=True).stdout
+        peak, encoded = json.loads(out)
+        figures[f"peak MB, {count:,} x {width}"] = peak / 1e6
+        figures[f"encoded MB, {count:,} x {width}"] = encoded / 1e6
+        figures[f"(peak - 200 MB) / encoded, {count:,} x {width}"] = (peak - 200e6) / encoded
+    return figures
+
+
+def concrete() -> dict[str, float]:
+    """A whole fit on concrete against the NumPy twin of the tests: same problem, same start, same sweeps."""
+    sys.path.insert(0, str(tasks.REPOSITORY / "tests"))
+    from csid._fit.als import fit_als
+    from csid.encoding import fit_encoding
+    from naive import naive_als
+
+    task = tasks.load("concrete")
+    M = len(task.y)
+    encoding, encoded = fit_encoding(
+        task.X,
+        M,
+        list(task.X.columns),
+        np.ones(M),
+        np.arange(M),
+        LEVELS,
+        "constant",
+        "marginalize",
+        [False] * task.X.shape[1],
+        0,
+    )
+    y = ((task.y - task.y.mean()) / task.y.std())[:, None]
+    samples = Problem(
+        encoded.codes,
+        np.zeros((0, encoded.codes.shape[1]), np.uint16),
+        np.ones(M),
+        y,
+        encoding.levels,
+        encoding.ordered,
+        encoding.marginals,
+    )
+    sweeps = 20
+    options = ALSOptions(1e-4, (1e-2,) * samples.n_modes, max_iter=sweeps, tol=0.0, n_iter_no_change=sweeps)
+    with Workers(1) as workers:
+        ours = seconds(lambda: fit_als(samples, options, start(samples, 10), workers))
+    twin = seconds(lambda: naive_als(samples, options, start(samples, 10), sweeps), 1)
+    return {"NumPy twin / csid, concrete, rank 10, one thread": twin / ours, "csid ms per sweep": 1e3 * ours / sweeps}
+
+
+FIRST_USE = """
+import time, numpy as np
+from csid import CSIDRegressor
+rng = np.random.default_rng(0)
+X = rng.uniform(size=(300, 4)); y = X.sum(axis=1)
+started = time.perf_counter()
+model = CSIDRegressor(max_iter=3).fit(X, y); model.predict(X)
+print(time.perf_counter() - started)
+"""
+
+
+def compile_() -> dict[str, float]:
+    """Seconds of the very first default fit and prediction with an empty cache, and of the same in a second process."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        command = [sys.executable, "-c", FIRST_USE]
+        first, second = (
+            float(subprocess.run(command, env=environment, check=True, capture_output=True).stdout) for _ in range(2)
+        )
+    return {"first use, seconds": first, "cached, seconds": second}
+
+
+def threads() -> dict[str, float]:
+    """Whether 1 and 2 threads predict the same bits (1 for yes)."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(100_000, 8))
+    y = np.sin(4.0 * X).prod(axis=1) + X[:, 0]
+    one, two = (CSIDRegressor(max_iter=10, random_state=0, n_jobs=n).fit(X, y).predict(X) for n in (1, 2))
+    return {"identical to the last bit": float(np.array_equal(one, two))}
+
+
+BENCHMARKS = {
+    "accumulate": accumulate,
+    "rows": rows,
+    "predictors": predictors,
+    "memory": memory,
+    "concrete": concrete,
+    "compile": compile_,
+    "threads": threads,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", nargs="*", default=list(BENCHMARKS), choices=[*BENCHMARKS, []])
+    for name in parser.parse_args().name:
+        for figure, value in BENCHMARKS[name]().items():
+            print(f"{name:12} {figure:58} {value:10.3f}", flush=True)
+            results.append("speed", {"benchmark": name, "figure": figure, "value": value, **results.provenance()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Penalties by their diagonals against the dense `rho I + mu T^T T`."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from csid._fit.penalties import Penalty, difference_matrix, penalty_bands
+from fit.strategies import seeds
+from naive import dense_penalty, penalty_matrix, printed_differences
+
+strengths = st.just(0.0) | st.floats(1e-9, 10.0)
+orders = st.sampled_from([1, 2])
+sizes = st.integers(1, 9).flatmap(lambda levels: st.tuples(st.just(levels), st.integers(0, levels)))
+
+
+def test_first_differences_are_the_paper_s() -> None:
+    assert_array_equal(difference_matrix(4, 1), [[1, -1, 0, 0], [0, 1, -1, 0], [0, 0, 1, -1]])
+
+
+def test_second_differences_are_the_paper_s() -> None:
+    assert_array_equal(difference_matrix(5, 2), [[-1, 2, -1, 0, 0], [0, -1, 2, -1, 0], [0, 0, -1, 2, -1]])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("levels", range(1, 8))
+def test_differences_of_any_size(levels: int, order: int) -> None:
+    T = difference_matrix(levels, order)
+    assert T.shape == (max(0, levels - order), levels)
+    assert_array_equal(T, printed_differences(levels, order))
+
+
+@given(sizes, orders, strengths, strengths)
+@settings(deadline=None, max_examples=100)
+def test_bands_are_those_of_the_dense_penalty(size: tuple[int, int], order: int, rho: float, mu: float) -> None:
+    """Also for levels without neighbours, and for fewer levels than a difference needs."""
+    levels, ordered = size
+    bands = penalty_bands(levels, ordered, rho, mu, order)
+    assert_allclose(dense_penalty(bands), penalty_matrix(levels, ordered, rho, mu, order), rtol=1e-14, atol=1e-14)
+
+
+@given(sizes, orders, strengths, strengths)
+@settings(deadline=None, max_examples=50)
+def test_bands_have_no_entries_beyond_the_last_level(size: tuple[int, int], order: int, rho: float, mu: float) -> None:
+    """Entry (d, i) couples i with i + d; where there is no level i + d it is zero, for whoever sums over all."""
+    bands = penalty_bands(*size, rho, mu, order)
+    for d in range(1, len(bands)):
+        assert not bands[d, size[0] - d :].any()
+
+
+def test_no_smoothness_leaves_the_diagonal_alone() -> None:
+    assert_array_equal(penalty_bands(5, 5, 0.3, 0.0, 2), np.full((1, 5), 0.3))
+
+
+@given(sizes, orders, strengths, strengths, st.integers(1, 5), seeds)
+@settings(deadline=None, max_examples=50)
+def test_penalty_of_each_component(
+    size: tuple[int, int], order: int, rho: float, mu: float, rank: int, seed: int
+) -> None:
+    penalty = Penalty(*size, rho, mu, order)
+    A = np.random.default_rng(seed).standard_normal((size[0], rank))
+    P = penalty_matrix(*size, rho, mu, order)
+    assert_allclose(penalty.per_component(A), [a @ P @ a for a in A.T], rtol=1e-12, atol=1e-12 * (rho + mu))
+    assert_array_equal(penalty.bands, penalty_bands(*size, rho, mu, order))
+
+
+def test_a_flat_column_pays_for_no_rounding() -> None:
+    """Without ridge a constant column is free, however large; from the bands it would cost what rounding leaves."""
+    flat = np.full((7, 1), 1e9 / 3.0)
+    for order in (1, 2):
+        assert Penalty(7, 7, 0.0, 0.3, order).per_component(flat) == 0.0

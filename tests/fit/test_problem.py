@@ -1,0 +1,136 @@
+"""The encoded samples: rows on the same cell can be merged without changing any objective."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from csid._fit import problem as problem_module
+from csid._fit.als import ALSOptions, fit_als
+from csid._fit.factors import random_factors
+from csid._fit.problem import Problem, merge_repeated_cells
+from csid._fit.statistics import Workers
+from fit.strategies import build_factors, build_problem, problems, seeds
+from naive import model_of, objective
+
+
+def _repeated(problem: Problem, seed: int, times: int = 3) -> Problem:
+    """Rows drawn again and again from the problem, each with a target and weight of its own."""
+    rng = np.random.default_rng(seed)
+    drawn = problem.take(rng.integers(0, problem.n_rows, times * problem.n_rows))
+    return replace(
+        drawn,
+        targets=rng.normal(3.0, 1.0, drawn.targets.shape),
+        weights=rng.uniform(0.5, 2.0, drawn.n_rows),
+    )
+
+
+def _cells(problem: Problem) -> list[tuple[int, ...]]:
+    """Each row's cell as a tuple: codes and fractions."""
+    fractions = problem.fractions if len(problem.fractions) else np.zeros_like(problem.codes)
+    return [tuple(map(int, row)) for row in np.hstack([problem.codes.astype(int), fractions])]
+
+
+def _options(problem: Problem) -> ALSOptions:
+    return ALSOptions(ridge=0.01, smoothness=(0.1,) * problem.n_modes)
+
+
+@given(problems(max_modes=3, max_levels=3), seeds)
+@settings(deadline=None, max_examples=60)
+def test_merging_sums_weights_and_averages_targets(problem: Problem, seed: int) -> None:
+    repeated = _repeated(problem, seed)
+    merged = merge_repeated_cells(repeated)
+    cells = _cells(repeated)
+    assert _cells(merged) == list(dict.fromkeys(cells))  # each once, in order of its first row
+    for cell, weight, target in zip(_cells(merged), merged.weights, merged.targets, strict=True):
+        rows = [m for m, other in enumerate(cells) if other == cell]
+        assert_allclose(weight, repeated.weights[rows].sum(), rtol=1e-13)
+        mean = np.average(repeated.targets[rows], axis=0, weights=repeated.weights[rows])
+        assert_allclose(target, mean, rtol=1e-12, atol=1e-13)
+
+
+@given(problems(max_modes=3, max_levels=3), st.integers(1, 5), seeds)
+@settings(deadline=None, max_examples=60)
+def test_merging_keeps_the_objective_of_any_factors(problem: Problem, rank: int, seed: int) -> None:
+    """Eq. (5) and Eq. (6) are equal, not just equivalent, since the spread inside cells is kept."""
+    repeated, model = _repeated(problem, seed), model_of(build_factors(problem, rank, seed))
+    merged = merge_repeated_cells(repeated)
+    before, after = (objective(p, _options(p), model) for p in (repeated, merged))
+    assert_allclose(after, before, rtol=1e-12)
+    assert_allclose(merged.total_weight, repeated.total_weight, rtol=1e-13)
+
+
+def test_the_spread_survives_a_large_common_offset() -> None:
+    """Targets far from zero must not lose the spread inside cells to cancellation."""
+    repeated = _repeated(build_problem(0, levels=(2, 2), rows=10), 0)
+    far = replace(repeated, targets=repeated.targets + 1e8)
+    assert_allclose(merge_repeated_cells(far).within, merge_repeated_cells(repeated).within, rtol=1e-6)
+
+
+def test_merging_twice_changes_nothing() -> None:
+    merged = merge_repeated_cells(_repeated(build_problem(1, levels=(2, 3), linear=True, missing=0.3), 1))
+    again = merge_repeated_cells(merged)
+    assert again is merged
+
+
+def test_a_merged_problem_merges_again_after_a_draw() -> None:
+    """`within` of both steps adds up."""
+    repeated = _repeated(build_problem(2, levels=(2, 2), rows=20), 2)
+    half = merge_repeated_cells(repeated.take(np.arange(30)))
+    rest = repeated.take(np.arange(30, repeated.n_rows))
+    joined = replace(
+        half,
+        codes=np.vstack([half.codes, rest.codes]),
+        weights=np.concatenate([half.weights, rest.weights]),
+        targets=np.vstack([half.targets, rest.targets]),
+    )
+    assert_allclose(merge_repeated_cells(joined).within, merge_repeated_cells(repeated).within, rtol=1e-11)
+
+
+def test_rows_that_only_share_a_hash_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    repeated = _repeated(build_problem(3, levels=(3, 3)), 3)
+    monkeypatch.setattr(problem_module, "_hash_rows", lambda codes, fractions, hashes: hashes.fill(0))
+    assert merge_repeated_cells(repeated) is repeated
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_merged_and_unmerged_fits_agree(linear: bool, outputs: int) -> None:
+    problem = build_problem(4, levels=(3, 4, 2), rows=30, outputs=outputs, linear=linear, missing=0.1)
+    repeated = _repeated(problem, 4, times=4)
+    options = ALSOptions(ridge=1e-2, smoothness=(0.05,) * 3, max_iter=10, tol=0.0)
+    results = []
+    for p in (repeated, merge_repeated_cells(repeated)):
+        start = random_factors(problem, 3, np.random.default_rng(0))
+        results.append(fit_als(p, options, start, Workers()))
+    assert merge_repeated_cells(repeated).n_rows < repeated.n_rows
+    assert_allclose(results[1].objective, results[0].objective, rtol=1e-9)
+    assert_allclose(results[1].factors.table, results[0].factors.table, rtol=1e-7, atol=1e-7)
+
+
+@given(problems(), seeds)
+@settings(deadline=None, max_examples=40)
+def test_take_by_index_and_by_mask(problem: Problem, seed: int) -> None:
+    mask = np.random.default_rng(seed).random(problem.n_rows) < 0.5
+    by_mask, by_index = problem.take(mask), problem.take(np.flatnonzero(mask))
+    for part in (by_mask, by_index):
+        assert_array_equal(part.codes, problem.codes[mask])
+        assert_array_equal(part.weights, problem.weights[mask])
+        assert_array_equal(part.targets, problem.targets[mask])
+        assert part.fractions.shape == ((mask.sum() if len(problem.fractions) else 0), problem.n_modes)
+        assert part.codes.flags.c_contiguous  # what the kernels need
+        assert part.fractions.flags.c_contiguous
+        assert_array_equal(part.roots**2, np.sqrt(problem.weights[mask]) ** 2)
+
+
+@given(problems(), seeds)
+@settings(deadline=None, max_examples=40)
+def test_reweighted_multiplies_weights_and_drops_zeros(problem: Problem, seed: int) -> None:
+    counts = np.random.default_rng(seed).integers(0, 3, problem.n_rows).astype(float)
+    part = problem.reweighted(counts)
+    assert_array_equal(part.weights, (problem.weights * counts)[counts > 0])
+    assert_array_equal(part.codes, problem.codes[counts > 0])
+    assert_allclose(part.total_weight, problem.weights @ counts, rtol=1e-12)
