@@ -18,9 +18,11 @@ lint: $(STAMPS)/test
 	$(BIN)/lint-imports
 
 bench: $(STAMPS)/bench
-	$(BIN)/python benchmarks/paper_parity.py
-	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/bias_start.py
+	$(BIN)/python benchmarks/recovery.py
+	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/paper_parity.py
 
 clean:
 	rm -rf .venv demo-output

@@ -1,6 +1,6 @@
 """Speed of the fit: accumulation against the machine's dgemm, linearity in rows, many predictors, memory, first use.
 
-    python benchmarks/speed.py [name ...]     # any of: accumulate rows predictors memory concrete compile threads
+    python benchmarks/speed.py [name ...]     # any of: accumulate lanes rows predictors memory concrete compile threads
 
 Every figure is a ratio of two measurements made in the same run, since absolute times differ from machine to machine.
 Operations are counted as 2 F^2 + (N - 1) F per row and mode. Rows go to benchmarks/results/speed.csv.
@@ -92,6 +92,45 @@ def accumulate() -> dict[str, float]:
             figures[f"share of dgemm, rank {rank}, {threads} threads"] = operations / taken / rate
         rate_after = dgemm_rate(threads)
         figures[f"dgemm GF/s after, {threads} threads"] = rate_after / 1e9
+    return figures
+
+
+@njit(nogil=True)
+def plain_loop(codes, targets, table, offsets, k, F, D, R):
+    """The obvious fused loop over rows: product of factor rows, then q q^T into the block of the row's level."""
+    q = np.empty(F)
+    for m in range(len(codes)):
+        for f in range(F):
+            q[f] = 1.0
+        for n in range(codes.shape[1]):
+            if n != k:
+                row = offsets[n] + codes[m, n]
+                for f in range(F):
+                    q[f] *= table[row, f]
+        i = codes[m, k]
+        for a in range(F):
+            for b in range(F):
+                D[i, a, b] += q[a] * q[b]
+            R[i, a] += q[a] * targets[m, 0]
+
+
+def lanes() -> dict[str, float]:
+    """Time of the plain Numba loop relative to ours: one mode of 1,000,000 x 10, one thread."""
+    samples, figures = problem(1_000_000, 10), {}
+    for rank in (8, 16, 32):
+        factors = start(samples, rank)
+        modes = np.arange(1, 10, dtype=np.intp)
+        with Workers() as workers:
+            ours = seconds(
+                lambda f=factors, m=modes, w=workers: normal_equations(samples, f, 0, samples.roots[:, None], m, w)
+            )
+        D, R = np.zeros((LEVELS, rank, rank)), np.zeros((LEVELS, rank))
+        plain = seconds(
+            lambda f=factors, F=rank, D=D, R=R: plain_loop(
+                samples.codes, samples.targets, f.table, f.offsets, 0, F, D, R
+            )
+        )
+        figures[f"plain Numba loop / csid, rank {rank}"] = plain / ours
     return figures
 
 
@@ -222,6 +261,7 @@ def threads() -> dict[str, float]:
 
 BENCHMARKS = {
     "accumulate": accumulate,
+    "lanes": lanes,
     "rows": rows,
     "predictors": predictors,
     "memory": memory,

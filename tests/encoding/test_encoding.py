@@ -153,7 +153,7 @@ def test_a_missing_or_unseen_cell_is_predicted_by_the_average_over_levels() -> N
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.normal(size=200), "c": rng.choice(["u", "v", "w"], 200), "z": rng.normal(size=200)})
     y = X["x"] * X["c"].map({"u": 1.0, "v": -1.0, "w": 2.0}) + X["z"] ** 2
-    model = CSIDRegressor(rank=3, max_iter=10, random_state=0, levels=6).fit(X, y)
+    model = CSIDRegressor(rank=3, max_iter=10, random_state=0, levels=6, early_stopping=False).fit(X, y)
     levels, (p_x, p_c, _) = model.levels_, model.encoding_.marginals
     assert_allclose(p_c, [(X["c"] == c).mean() for c in levels["c"]])
 

@@ -163,10 +163,10 @@ def solve_factored(bands: Any, rhs: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def relax(bands: Any, rhs: Any, p: Any, G: Any, A: Any) -> int:
-    """One pass over the levels, each solved exactly with the others held: the paper's closed form, Eq. (10).
+    """One pass over the levels, each solved exactly with the others held: the paper's closed form, Eq. (11).
 
     The system is H + (p p^T) kron G; A (I, F) is updated in place. From the objective, the neighbours enter with a plus
-    sign, and the data's part carries the 1 / M that Eq. (9) has and Eq. (10) drops. Returns a level whose block is not
+    sign, and the data's part carries the 1 / M that Eq. (10) has and Eq. (11) drops. Returns a level whose block is not
     positive definite, or -1.
     """
     width, levels = bands.shape[0] - 1, bands.shape[1]

@@ -1,0 +1,73 @@
+"""Default strength and early stopping, by cross-validation on training rows; writes the table of decision 0005.
+
+python benchmarks/defaults.py     # resumes; rows in benchmarks/results/defaults.csv
+"""
+
+import itertools
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+import pages
+import results
+import tasks
+from csid import CSIDRegressor
+
+TASKS = ("energy1", "energy2", "concrete", "skillcraft", "abalone", "wine", "parkinsons1", "ccpp", "bike1", "protein")
+STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3)
+MOST_ROWS = 8000
+
+
+def run(name: str, smoothness: float, early_stopping: bool) -> dict[str, object]:
+    """Cross-validated RMSE of one setting on the training rows of the first split."""
+    task = tasks.load(name)
+    rows = tasks.split(task, 0)[0][:MOST_ROWS]
+    X, y, errors = task.X.iloc[rows], task.y[rows], []
+    for train, test in itertools.islice(KFold(5, shuffle=True, random_state=0).split(X), 3):
+        model = CSIDRegressor(
+            smoothness=smoothness,
+            ridge=1e-4 * np.sqrt(smoothness),
+            early_stopping=early_stopping,
+            max_iter=100,
+            random_state=0,
+            n_jobs=1,
+        )
+        model.fit(X.iloc[train], y[train])
+        errors.append(np.mean((model.predict(X.iloc[test]) - y[test]) ** 2))
+    return {
+        "task": name,
+        "smoothness": smoothness,
+        "early_stopping": early_stopping,
+        "cv_rmse": float(np.sqrt(np.mean(errors))),
+        **results.provenance(),
+    }
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """A row per setting, a column per task, each relative to the best of its column."""
+    found = {(r["task"], float(r["smoothness"]), r["early_stopping"] == "True"): float(r["cv_rmse"]) for r in rows}
+    lines = [f"| smoothness | rows held out | {' | '.join(TASKS)} | mean |", "|---" * (len(TASKS) + 3) + "|"]
+    for held_out, smoothness in itertools.product((True, False), STRENGTHS):
+        ratios = [
+            found[name, smoothness, held_out] / min(value for key, value in found.items() if key[0] == name)
+            for name in TASKS
+        ]
+        mean = np.exp(np.mean(np.log(ratios)))
+        cells = " | ".join(f"{ratio:.2f}" for ratio in (*ratios, mean))
+        lines.append(f"| {smoothness} | {'yes' if held_out else 'no'} | {cells} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    done = {(r["task"], float(r["smoothness"]), r["early_stopping"] == "True") for r in results.read("defaults")}
+    todo = [key for key in itertools.product(TASKS, STRENGTHS, (True, False)) if key not in done]
+    with ProcessPoolExecutor() as pool:
+        for row in pool.map(run, *zip(*todo, strict=True)) if todo else ():
+            results.append("defaults", row)
+            print(row["task"], row["smoothness"], row["early_stopping"], f"{row['cv_rmse']:.4g}", flush=True)
+    pages.fill("docs/decisions/0005-defaults.md", "defaults", table(results.read("defaults")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""Tables of measured figures, written into the pages that show them between two marks."""
+
+import re
+
+import tasks
+
+
+def fill(page: str, mark: str, text: str) -> None:
+    """Replace what stands between `<!-- mark -->` and `<!-- /mark -->` in a page of the repository, and print it."""
+    print(text)
+    path = tasks.REPOSITORY / page
+    old = path.read_text(encoding="utf-8")
+    pattern = rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)"
+    new, found = re.subn(pattern, lambda match: f"{match[1]}{text}\n{match[2]}", old, flags=re.DOTALL)
+    if found != 1:
+        raise SystemExit(f"{page} has {found} places marked {mark}, expected one")
+    path.write_text(new, encoding="utf-8")
