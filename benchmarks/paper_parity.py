@@ -3,8 +3,8 @@
     python benchmarks/paper_parity.py [task ...]     # resumes; rows in benchmarks/results/paper_parity.csv
 
 Ten random 80/20 splits a task. On the training rows of each split, 5-fold cross-validation chooses the rank, the
-smoothness mu (with the ridge tied to it, rho = 1e-4 sqrt(mu)) and the number of sweeps; the model is then fitted to all training
-rows and scored once on the test rows. The table goes into the README.
+smoothness mu (with the ridge tied to it, rho = 1e-4 sqrt(mu)) and the number of sweeps; the model is then fitted to all
+training rows and scored once on the test rows. The table goes into the README.
 """
 
 import argparse

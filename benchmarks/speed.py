@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from numba import njit
 from threadpoolctl import threadpool_limits
 
 import results

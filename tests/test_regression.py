@@ -468,7 +468,8 @@ def test_members_stop_early_on_the_rows_they_did_not_draw(system: System, quick:
         len(history) for history in model.objective_history_
     ]
     assert model.n_samples_ == len(system[1])
-    assert all(len(history) == 0 for history in quick(n_estimators=2, early_stopping=False).fit(*system).validation_history_)
+    to_the_end = quick(n_estimators=2, early_stopping=False).fit(*system)
+    assert all(len(history) == 0 for history in to_the_end.validation_history_)
 
 
 # --- randomness and threads ---------------------------------------------------------------------------------------

@@ -83,7 +83,8 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_iter_no_change : int, default=10
         Sweeps without progress after which a fit stops.
     n_init : int, default=1
-        Random starts, of which the best is kept.
+        Random starts, of which the best is kept. Every second one starts the bias at the mean of y, which suits systems
+        whose effects cancel out on average; the others start it low, which suits most.
     n_estimators : int, default=1
         Members of a bagged ensemble, each with its own bootstrap rows and start, averaged into one tensor.
     warm_start : bool, default=False
@@ -390,7 +391,7 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             first = (
                 starts[member].copy()
                 if start == 0 and member < len(starts)
-                else random_factors(own, self.rank, np.random.default_rng([seeds[member, start], 0]))
+                else random_factors(own, self.rank, np.random.default_rng([seeds[member, start], 0]), start % 2 == 0)
             )
 
             def watched(objective: float, error: float | None) -> None:

@@ -83,11 +83,11 @@ def stack_factors(factors: tuple[Array, ...], V: Array, bias: Array, marginals: 
     return stacked
 
 
-def random_factors(problem: Problem, rank: int, rng: np.random.Generator) -> Factors:
+def random_factors(problem: Problem, rank: int, rng: np.random.Generator, low_bias: bool = True) -> Factors:
     """A start near one, whose products over many predictors stay of order one.
 
-    The bias starts low, two standard deviations below the mean or at the least target: what it leaves to the products
-    is then positive, as they are. From the mean, ALS loses whole components (docs/decisions/0004-low-start-of-bias.md).
+    A low bias starts two standard deviations below the mean of the targets, or at the least of them: what it leaves to
+    the products is then positive, as they are; otherwise it starts at the mean (docs/decisions/0004-start-of-bias.md).
     """
     spread = 0.5 * min(1.0, np.sqrt(12.0 / problem.n_modes))
 
@@ -97,6 +97,8 @@ def random_factors(problem: Problem, rank: int, rng: np.random.Generator) -> Fac
     factors = tuple(near_one(int(levels)) for levels in problem.levels)
     V = np.ones((1, rank)) if problem.n_outputs == 1 else near_one(problem.n_outputs)
     mean = problem.weights @ problem.targets / problem.total_weight
+    if not low_bias:
+        return stack_factors(factors, V, mean, problem.marginals)
     deviation = np.sqrt(problem.weights @ (problem.targets - mean) ** 2 / problem.total_weight)
     low = np.maximum(problem.targets.min(axis=0), mean - 2.0 * deviation)
     return stack_factors(factors, V, low, problem.marginals)
