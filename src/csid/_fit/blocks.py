@@ -16,7 +16,7 @@ FLAT = 1e-14
 """A curvature this far below the system's diagonal is rounding, not information."""
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _cholesky(S: Any, diagonal: Any) -> bool:
     """Lower Cholesky factor of one block, in place; False when it is not positive definite.
 
@@ -39,7 +39,7 @@ def _cholesky(S: Any, diagonal: Any) -> bool:
     return True
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _solve_lower(L: Any, B: Any) -> None:
     """B <- L^-1 B, row by row so that the inner loop runs along B's contiguous columns."""
     for a in range(L.shape[0]):
@@ -52,7 +52,7 @@ def _solve_lower(L: Any, B: Any) -> None:
             B[a, b] *= x
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _solve_upper(L: Any, B: Any) -> None:
     """B <- L^-T B."""
     for a in range(L.shape[0] - 1, -1, -1):
@@ -65,7 +65,7 @@ def _solve_upper(L: Any, B: Any) -> None:
                 B[c, b] -= x * B[a, b]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _subtract_product(C: Any, A: Any, B: Any, transpose_a: bool) -> None:
     """C <- C - A^T B, or C - A B."""
     for c in range(B.shape[0]):
@@ -81,11 +81,15 @@ def add_penalty(bands: Any, penalty: Any, damping: float) -> Any:
     width = max(bands.shape[0], penalty.shape[0])
     levels, F = bands.shape[1], bands.shape[2]
     out = np.zeros((width, levels, F, F))
-    out[: bands.shape[0]] = bands
-    for d in range(penalty.shape[0]):
+    for d in range(width):
         for i in range(levels):
-            for a in range(F):
-                out[d, i, a, a] += penalty[d, i] + (damping if d == 0 else 0.0)
+            if d < bands.shape[0]:
+                for a in range(F):
+                    for b in range(F):
+                        out[d, i, a, b] = bands[d, i, a, b]
+            if d < penalty.shape[0]:
+                for a in range(F):
+                    out[d, i, a, a] += penalty[d, i] + (damping if d == 0 else 0.0)
     return out
 
 
@@ -134,7 +138,8 @@ def factor(bands: Any) -> int:
     width, levels = bands.shape[0] - 1, bands.shape[1]
     diagonal = np.empty(bands.shape[1:3])
     for i in range(levels):
-        diagonal[i] = np.diag(bands[0, i])
+        for a in range(bands.shape[2]):
+            diagonal[i, a] = bands[0, i, a, a]
     for i in range(levels):
         if not _cholesky(bands[0, i], diagonal[i]):
             return i
@@ -173,11 +178,14 @@ def relax(bands: Any, rhs: Any, p: Any, G: Any, A: Any) -> int:
     F = A.shape[1]
     S = np.empty((F, F))
     s = np.empty((F, 1))
+    diagonal = np.empty(F)
     mean = np.zeros(F)
     for i in range(levels):
-        mean += p[i] * A[i]
+        for a in range(F):
+            mean[a] += p[i] * A[i, a]
     for i in range(levels):
-        mean -= p[i] * A[i]
+        for a in range(F):
+            mean[a] -= p[i] * A[i, a]
         for a in range(F):
             s[a, 0] = rhs[i, a]
             for b in range(F):
@@ -190,12 +198,15 @@ def relax(bands: Any, rhs: Any, p: Any, G: Any, A: Any) -> int:
                         s[a, 0] -= bands[d, i, a, b] * A[i + d, b]
                     if i - d >= 0:
                         s[a, 0] -= bands[d, i - d, b, a] * A[i - d, b]
-        if not _cholesky(S, np.diag(S)):
+        for a in range(F):
+            diagonal[a] = S[a, a]
+        if not _cholesky(S, diagonal):
             return i
         _solve_lower(S, s)
         _solve_upper(S, s)
-        A[i] = s[:, 0]
-        mean += p[i] * A[i]
+        for a in range(F):
+            A[i, a] = s[a, 0]
+            mean[a] += p[i] * A[i, a]
     return -1
 
 

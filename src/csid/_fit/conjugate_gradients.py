@@ -65,7 +65,7 @@ class NormalOperator:
                 factors.bias,
                 self._outside,
                 factors.table,
-                factors.offsets,
+                factors.offsets[self._modes],
                 self._modes,
                 self._k,
                 factors.V,

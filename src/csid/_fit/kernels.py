@@ -7,8 +7,7 @@ fractions : (M, N), how far the cell lies towards the next level, times `unit`; 
 roots : (M,), square roots of the sample weights `s_m`.
 table : (sum of I_n + 1, plus 1; S), the factors stacked mode under mode. Behind the `I_n` rows of a mode comes the row
     of a missing cell, `p_n^T A_n`; one spare row closes the table. `S` is the rank padded with zeros to whole lanes.
-offsets : (N,), the first row of each mode in the table.
-modes : the modes whose factor rows are multiplied.
+modes : (J,), the modes whose factor rows are multiplied; bases : (J,), the first row of each of them in the table.
 outside : what that product starts from: (M, S) a row each, (M, 1) a number each, or (0, 1) for one.
 V : (K, S), the output factor.
 
@@ -26,12 +25,22 @@ _BUFFER_BYTES = 8192  # of one row buffer: two of them, and the factor rows in u
 _SMALLEST_TILE, _LARGEST_TILE = 4096, 32768
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _rows_per_buffer(S: int) -> int:
     return max(8, _BUFFER_BYTES // (8 * S))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
+def _first_lanes(outside: Any, m: int, S: int, g: int) -> Any:
+    """Lanes g..g+7 of what the product of row m starts from."""
+    if outside.shape[0] == 0:
+        return splat(1.0)
+    if outside.shape[1] == 1:
+        return load_splat(outside, m)
+    return load(outside, m * S + g)
+
+
+@njit(nogil=True)
 def _products(
     codes: Any,
     fractions: Any,
@@ -41,41 +50,57 @@ def _products(
     n: int,
     outside: Any,
     table: Any,
-    offsets: Any,
+    bases: Any,
     modes: Any,
     Q: Any,
 ) -> None:
     """Q[r] = outside[m] * prod over modes of w_n(x_m)^T A_n, for the n rows m = order[first], order[first + 1], ..."""
     S = table.shape[1]
-    N = codes.shape[1]
-    linear = fractions.shape[0] > 0
+    J = len(modes)
     for r in range(n):
         m = peek(order, first + r)
-        for g in range(0, S, 2 * WIDTH):
-            wide = g + WIDTH < S
-            q0 = splat(1.0)
-            if outside.shape[0] > 0:
-                q0 = load(outside, m * S + g) if outside.shape[1] > 1 else load_splat(outside, m)
-            q1 = q0
-            if wide and outside.shape[1] > 1:
-                q1 = load(outside, m * S + g + WIDTH)
-            for j in range(len(modes)):
-                cell = m * N + peek(modes, j)
-                at = (peek(offsets, peek(modes, j)) + np.intp(peek(codes, cell))) * S + g
-                a0 = load(table, at)
-                a1 = load(table, at + WIDTH) if wide else a0
-                if linear and peek(fractions, cell) != 0:
-                    t = splat(peek(fractions, cell) * unit)
-                    a0 = mul_add(t, sub(load(table, at + S), a0), a0)
-                    a1 = mul_add(t, sub(load(table, at + S + WIDTH), a1), a1) if wide else a0
-                q0 = mul(q0, a0)
-                q1 = mul(q1, a1)
+        row = m * codes.shape[1]
+        g = 0
+        if fractions.shape[0] > 0:
+            while g < S:
+                q = _first_lanes(outside, m, S, g)
+                for j in range(J):
+                    cell = row + peek(modes, j)
+                    at = (peek(bases, j) + np.intp(peek(codes, cell))) * S + g
+                    a = load(table, at)
+                    t = peek(fractions, cell)
+                    if t != 0:
+                        a = mul_add(splat(t * unit), sub(load(table, at + S), a), a)
+                    q = mul(q, a)
+                store(Q, r * S + g, q)
+                g += WIDTH
+        while g + WIDTH < S:  # two groups of lanes at a time hide the latency of the products
+            q0 = _first_lanes(outside, m, S, g)
+            q1 = _first_lanes(outside, m, S, g + WIDTH)
+            for j in range(J):
+                at = (peek(bases, j) + np.intp(peek(codes, row + peek(modes, j)))) * S + g
+                q0 = mul(q0, load(table, at))
+                q1 = mul(q1, load(table, at + WIDTH))
             store(Q, r * S + g, q0)
-            if wide:
-                store(Q, r * S + g + WIDTH, q1)
+            store(Q, r * S + g + WIDTH, q1)
+            g += 2 * WIDTH
+        if g < S:
+            q = _first_lanes(outside, m, S, g)
+            for j in range(J):
+                at = (peek(bases, j) + np.intp(peek(codes, row + peek(modes, j)))) * S + g
+                q = mul(q, load(table, at))
+            store(Q, r * S + g, q)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
+def _consecutive(start: int, stop: int) -> Any:
+    order = np.empty(stop - start, np.intp)
+    for r in range(stop - start):
+        order[r] = start + r
+    return order
+
+
+@njit(nogil=True)
 def _scale_rows(Q: Any, c: Any, n: int, S: int, Z: Any) -> None:
     for r in range(n):
         scale = splat(c[r])
@@ -83,7 +108,7 @@ def _scale_rows(Q: Any, c: Any, n: int, S: int, Z: Any) -> None:
             store(Z, r * S + g, mul(scale, load(Q, r * S + g)))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _add_gram(Q: Any, Z: Any, n: int, F: int, S: int, G: Any, base: int) -> None:
     """G += Q^T Z, its lower triangle: a block of 4 x 8 sums at a time stays in registers."""
     for a in range(0, F, 4):
@@ -108,7 +133,7 @@ def _add_gram(Q: Any, Z: Any, n: int, F: int, S: int, G: Any, base: int) -> None
             store(G, at + 3 * S, mul_add(one, g3, load(G, at + 3 * S)))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _add_weighted_rows(Q: Any, c: Any, n: int, S: int, R: Any, base: int) -> None:
     """R += sum_r c_r Q[r]."""
     for g in range(0, S, WIDTH):
@@ -118,19 +143,21 @@ def _add_weighted_rows(Q: Any, c: Any, n: int, S: int, R: Any, base: int) -> Non
         store(R, base + g, s)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _order_by_level(codes: Any, k: int, start: int, stop: int, order: Any, end: Any) -> None:
     """Counting sort of the rows start..stop by their level in mode k; level i ends before `order[end[i]]`."""
-    end[:] = 0
+    N = codes.shape[1]
+    for i in range(len(end)):
+        end[i] = 0
     for m in range(start, stop):
-        end[np.intp(codes[m, k])] += 1
+        end[np.intp(peek(codes, m * N + k))] += 1
     before = 0
     for i in range(len(end)):
         count = end[i]
         end[i] = before
         before += count
     for m in range(start, stop):
-        level = np.intp(codes[m, k])
+        level = np.intp(peek(codes, m * N + k))
         order[end[level]] = m
         end[level] += 1
 
@@ -145,7 +172,7 @@ def accumulate(
     bias: Any,
     outside: Any,
     table: Any,
-    offsets: Any,
+    bases: Any,
     modes: Any,
     k: int,
     F: int,
@@ -178,11 +205,11 @@ def accumulate(
         for i in range(len(end)):
             for first in range(level_start, end[i], buffer):
                 n = min(buffer, end[i] - first)
-                _products(codes, fractions, unit, order, first, n, outside, table, offsets, modes, Q)
+                _products(codes, fractions, unit, order, first, n, outside, table, bases, modes, Q)
                 between = False
                 if linear:
                     for r in range(n):
-                        t[r] = fractions[order[first + r], k] * unit
+                        t[r] = peek(fractions, peek(order, first + r) * codes.shape[1] + k) * unit
                         between |= t[r] != 0.0
                 # step 0 adds to level i; a row between two levels adds to the next one (2) and beside the diagonal (1)
                 for step in range(3 if between else 1):
@@ -196,9 +223,9 @@ def accumulate(
                     if step != 1:
                         for j in range(K):
                             for r in range(n):
-                                m = order[first + r]
+                                m = peek(order, first + r)
                                 w = t[r] if step == 2 else 1.0 - t[r]
-                                c[r] = roots[m] * w * (targets[m, j] - bias[j])
+                                c[r] = peek(roots, m) * w * (peek(targets, m * K + j) - bias[j])
                             _add_weighted_rows(Q, c, n, S, R, ((i + step // 2) * K + j) * S)
             level_start = end[i]
 
@@ -210,15 +237,15 @@ def multiply(
     unit: float,
     outside: Any,
     table: Any,
-    offsets: Any,
+    bases: Any,
     modes: Any,
     start: int,
     stop: int,
     products: Any,
 ) -> None:
     """products[m] = outside[m] * prod over modes of w_n(x_m)^T A_n, into rows start..stop of an (M, S) array."""
-    order = np.arange(start, stop)
-    _products(codes, fractions, unit, order, 0, stop - start, outside, table, offsets, modes, products[start:stop])
+    order = _consecutive(start, stop)
+    _products(codes, fractions, unit, order, 0, stop - start, outside, table, bases, modes, products[start:stop])
 
 
 @njit(nogil=True, cache=True)
@@ -227,7 +254,7 @@ def evaluate(
     fractions: Any,
     unit: float,
     table: Any,
-    offsets: Any,
+    bases: Any,
     modes: Any,
     V: Any,
     bias: Any,
@@ -242,8 +269,8 @@ def evaluate(
     one = np.empty((0, 1))
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        order = np.arange(first, first + n)
-        _products(codes, fractions, unit, order, 0, n, one, table, offsets, modes, Q)
+        order = _consecutive(first, first + n)
+        _products(codes, fractions, unit, order, 0, n, one, table, bases, modes, Q)
         for r in range(n):
             for j in range(V.shape[0]):
                 s = splat(0.0)
@@ -262,7 +289,7 @@ def project(
     bias: Any,
     outside: Any,
     table: Any,
-    offsets: Any,
+    bases: Any,
     modes: Any,
     k: int,
     V: Any,
@@ -284,8 +311,8 @@ def project(
     Q = np.empty(buffer * S)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        order = np.arange(first, first + n)
-        _products(codes, fractions, unit, order, 0, n, outside, table, offsets, modes, Q)
+        order = _consecutive(first, first + n)
+        _products(codes, fractions, unit, order, 0, n, outside, table, bases, modes, Q)
         for r in range(n):
             m = first + r
             row = np.intp(codes[m, k]) * S

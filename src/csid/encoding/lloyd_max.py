@@ -96,7 +96,7 @@ def _sums_around(middle: int, terms: Array) -> Array:
     return np.concatenate([-np.cumsum(terms[:middle][::-1])[::-1], [0.0], np.cumsum(terms[middle:])])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _spread(sums: Any, i: int, j: int) -> float:
     """Weighted sum of squares of points i..j-1 about their mean."""
     w = sums[0, j] - sums[0, i]
