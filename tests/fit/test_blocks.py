@@ -69,7 +69,7 @@ def test_solve_with_rows_without_the_predictor(width: int, levels: int, F: int, 
     rhs = rng.standard_normal((levels, F))
     given_rhs = rhs.copy()
     H = dense_bands(bands) + np.kron(np.outer(p, p), G)
-    A, failed = blocks.solve(bands, rhs, p, G)
+    A, failed = blocks.solve(bands, rhs, p, blocks.root(G))
     assert failed == -1
     assert_allclose(A.ravel(), np.linalg.solve(H, rhs.ravel()), **CLOSE)
     assert_array_equal(rhs, given_rhs)
@@ -95,7 +95,7 @@ def test_relax_repeated_converges_to_solve(width: int, rows: int) -> None:
     rhs, A = rng.standard_normal((2, 6, 4))
     for _ in range(2000):
         blocks.relax(bands, rhs, p, G, A)
-    solution, _ = blocks.solve(bands, rhs, p, G)
+    solution, _ = blocks.solve(bands, rhs, p, blocks.root(G))
     assert_allclose(A, solution, rtol=1e-8, atol=1e-10)
 
 
@@ -110,7 +110,7 @@ def test_the_first_indefinite_level_is_reported(
     bands[0, bad:] -= 100.0 * np.eye(F)
     rhs, p, G = rng.standard_normal((levels, F)), np.zeros(levels), np.zeros((F, F))
     assert blocks.relax(bands, rhs, p, G, np.zeros((levels, F))) == bad
-    assert blocks.solve(bands.copy(), rhs, p, G)[1] == bad
+    assert blocks.solve(bands.copy(), rhs, p, blocks.root(G))[1] == bad
     assert blocks.factor(bands) == bad
 
 

@@ -32,7 +32,6 @@ Array = NDArray[np.float64]
 Update = Literal["mode", "row", "cg"]
 Status = Literal["converged", "early_stopped", "max_iter"]
 
-_PROXIMAL_STEPS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
 
 class NumericalTrouble(ArithmeticError):
@@ -160,27 +159,11 @@ def sweep(problem: Problem, options: ALSOptions, penalties: Penalties, factors: 
 
 
 def minimise_mode(equations: NormalEquations, penalty: Array, p: Array, A: Array, update: Update) -> Array:
-    """The factor that minimises a mode's quadratic (`"mode"`), or one pass over its rows (`"row"`).
-
-    The system is solved for the step from A, so that its rounding errors shrink as the fit converges. Where it is
-    singular, as without ridge at a level with too few rows, a small multiple of |A - A_old|^2 is added. Only a step
-    that gains more than rounding is taken, so the objective cannot rise.
-    """
-    G = equations.missing
-    system = blocks.add_penalty(equations.bands, penalty, 0.0)
-    residual = equations.rhs - blocks.product(system, p, G, A)
-    if not np.isfinite(residual).all():
+    """The factor that minimises a mode's quadratic (`"mode"`), or one pass over its rows (`"row"`)."""
+    A, G = A.copy(), equations.missing
+    by_rows = update == "row"
+    if not blocks.minimise(equations.bands, penalty, equations.rhs, p, G, blocks.root(G), A, by_rows):
         raise NumericalTrouble("the products of factors overflow. Raise `ridge` or `smoothness`, or lower `rank`.")
-    diagonal = blocks.diagonal(system, p, G)
-    for proximal in (0.0, *_PROXIMAL_STEPS):
-        bands = blocks.add_penalty(equations.bands, penalty, proximal * (diagonal.max() or 1.0))
-        if update == "row":
-            step = np.zeros_like(A)
-            failed = blocks.relax(bands, residual, p, G, step)
-        else:
-            step, failed = blocks.solve(bands, residual, p, G)
-        if failed < 0 and blocks.lowers(step, A, residual, blocks.product(system, p, G, step), diagonal):
-            return A + step
     return A
 
 

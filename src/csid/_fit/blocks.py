@@ -15,6 +15,9 @@ Array = NDArray[np.float64]
 FLAT = 1e-14
 """A curvature this far below the system's diagonal is rounding, not information."""
 
+PROXIMAL_STEPS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
+"""Multiples of its largest diagonal entry that are added to a system, one after another, until it can be solved."""
+
 
 @njit(nogil=True)
 def _cholesky(S: Any, diagonal: Any) -> bool:
@@ -210,35 +213,99 @@ def relax(bands: Any, rhs: Any, p: Any, G: Any, A: Any) -> int:
     return -1
 
 
-def solve(bands: Array, rhs: Array, p: Array, G: Array) -> tuple[Array, int]:
-    """Solve (H + (p p^T) kron G) A = rhs, H by its bands (overwritten), the second term by Woodbury's identity.
+def root(G: Array) -> Array:
+    """C (F, c) with G = C C^T; no columns when G is zero, or not finite and of no use."""
+    if not G.any() or not np.isfinite(G).all():
+        return np.zeros((len(G), 0))
+    values, vectors = np.linalg.eigh(G)
+    return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+@njit(nogil=True, cache=True)
+def solve(bands: Any, rhs: Any, p: Any, C: Any) -> Any:
+    """Solve (H + (p p^T) kron C C^T) A = rhs, H by its bands (overwritten), the second term by Woodbury's identity.
 
     Parameters
     ----------
     bands : (width + 1, I, F, F)
     rhs : (I, F)
-    p : (I,) marginals; G : (F, F), Gram matrix of the rows in which the predictor is missing (all zero for none).
+    p : (I,) marginals; C : (F, c), root of the Gram matrix of the rows in which the predictor is missing.
 
     Returns
     -------
     (I, F) solution, and the first level whose block is not positive definite, or -1.
     """
+    levels, F = rhs.shape
+    c = C.shape[1]
+    out = np.zeros((levels, F))
     failed = factor(bands)
     if failed >= 0:
-        return rhs, failed
-    if not G.any():
-        X = rhs[:, :, None].copy()
-        solve_factored(bands, X)
-        return X[:, :, 0], -1
-    values, vectors = np.linalg.eigh(G)
-    C = vectors * np.sqrt(np.maximum(values, 0.0))  # G = C C^T
-    X = np.empty((*rhs.shape, 1 + len(C)))
-    X[:, :, 0] = rhs
-    X[:, :, 1:] = p[:, None, None] * C
+        return out, failed
+    X = np.empty((levels, F, 1 + c))
+    for i in range(levels):
+        for a in range(F):
+            X[i, a, 0] = rhs[i, a]
+            for j in range(c):
+                X[i, a, 1 + j] = p[i] * C[a, j]
     solve_factored(bands, X)
-    projected = C.T @ np.einsum("i,ifm->fm", p, X)  # U^T H^-1 [rhs, U] with U = p kron C
-    small = np.linalg.solve(np.eye(len(C)) + projected[:, 1:], projected[:, 0])
-    return X[:, :, 0] - X[:, :, 1:] @ small, -1
+    mean = np.zeros((F, 1 + c))
+    for i in range(levels):
+        for a in range(F):
+            for j in range(1 + c):
+                mean[a, j] += p[i] * X[i, a, j]
+    small, diagonal, y = np.zeros((c, c)), np.ones(c), np.zeros((c, 1))  # I + U^T H^-1 U and U^T H^-1 rhs, U = p kron C
+    for j in range(c):
+        for a in range(F):
+            y[j, 0] += C[a, j] * mean[a, 0]
+            for e in range(c):
+                small[j, e] += C[a, j] * mean[a, 1 + e]
+        small[j, j] += 1.0
+        diagonal[j] = small[j, j]
+    if not _cholesky(small, diagonal):
+        return out, levels
+    _solve_lower(small, y)
+    _solve_upper(small, y)
+    for i in range(levels):
+        for a in range(F):
+            s = X[i, a, 0]
+            for j in range(c):
+                s -= X[i, a, 1 + j] * y[j, 0]
+            out[i, a] = s
+    return out, -1
+
+
+@njit(nogil=True, cache=True)
+def minimise(bands: Any, penalty: Any, rhs: Any, p: Any, G: Any, C: Any, A: Any, by_rows: bool) -> bool:
+    """Move A to the minimiser of the quadratic of (H + penalty + (p p^T) kron G) A = rhs, or pass once over its rows.
+
+    The system is solved for the step from A, so that its rounding errors shrink as the fit converges. Where it is
+    singular, as without ridge at a level with too few rows, a small multiple of |A - A_old|^2 is added. Only a step
+    that gains more than rounding is taken, so the quadratic cannot rise. C is the root of G. Returns whether the
+    gradient at A was finite; A is left alone where it was not.
+    """
+    system = add_penalty(bands, penalty, 0.0)
+    residual = product(system, p, G, A)
+    largest = 0.0
+    size = diagonal(system, p, G)
+    for i in range(A.shape[0]):
+        for a in range(A.shape[1]):
+            residual[i, a] = rhs[i, a] - residual[i, a]
+            largest = max(largest, size[i, a])
+            if not np.isfinite(residual[i, a]):
+                return False
+    for damping in PROXIMAL_STEPS:
+        damped = add_penalty(bands, penalty, damping * (largest if largest > 0.0 else 1.0))
+        if by_rows:
+            step = np.zeros(A.shape)
+            failed = relax(damped, residual, p, G, step)
+        else:
+            step, failed = solve(damped, residual, p, C)
+        if failed < 0 and lowers(step, A, residual, product(system, p, G, step), size):
+            for i in range(A.shape[0]):
+                for a in range(A.shape[1]):
+                    A[i, a] += step[i, a]
+            return True
+    return True
 
 
 @njit(nogil=True, cache=True)

@@ -6,8 +6,10 @@ equations as a banded `I_n x I_n` matrix of numbers: `rho I + mu_n T_n^T T_n`, k
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -39,6 +41,23 @@ def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) 
     return bands
 
 
+@njit(nogil=True, cache=True)
+def _penalty_per_component(A: Any, ordered: int, rho: float, mu: float, order: int) -> Any:
+    levels, F = A.shape
+    value = np.zeros(F)
+    for i in range(levels):
+        for f in range(F):
+            value[f] += rho * A[i, f] * A[i, f]
+    if mu != 0.0:
+        for i in range(ordered - order):
+            for f in range(F):
+                step = A[i + 1, f] - A[i, f]
+                if order == 2:
+                    step = A[i + 2, f] - A[i + 1, f] - step
+                value[f] += mu * step * step
+    return value
+
+
 @dataclass(frozen=True)
 class Penalty:
     """`rho ||A||_F^2 + mu ||T A||_F^2` on a factor with some levels, of which the first `ordered` have neighbours."""
@@ -55,6 +74,4 @@ class Penalty:
 
     def per_component(self, A: Array) -> Array:
         """Its value for each column of A, from the differences themselves: the bands would lose a flat column's."""
-        differences = np.diff(A[: self.ordered], n=self.order, axis=0)
-        value = self.rho * (A * A).sum(axis=0) + self.mu * (differences * differences).sum(axis=0)
-        return np.asarray(value)
+        return np.asarray(_penalty_per_component(np.ascontiguousarray(A), self.ordered, self.rho, self.mu, self.order))

@@ -84,7 +84,7 @@ def partial_products(
     product_bytes = 8 * S * problem.n_rows
     if N <= _MODES_MULTIPLIED_ANEW or product_bytes > max(_PARTIAL_PRODUCT_BYTES, problem.data_bytes):
         for k in range(N):
-            yield k, problem.roots[:, None], np.delete(everywhere, k)
+            yield k, problem.roots[:, None], everywhere[everywhere != k]
         return
     outside = np.empty((problem.n_rows, S))
     for group in np.array_split(everywhere, round(np.sqrt(N))):
