@@ -94,7 +94,16 @@ class CPD:
 
         def fill(part: tuple[int, int]) -> None:
             kernels.evaluate(
-                codes, fractions, 1.0, stacked.table, stacked.offsets[modes], modes, stacked.V, stacked.bias, *part, values
+                codes,
+                fractions,
+                1.0,
+                stacked.table,
+                stacked.offsets[modes],
+                modes,
+                stacked.V,
+                stacked.bias,
+                *part,
+                values,
             )
 
         with Workers(n_threads) as workers:

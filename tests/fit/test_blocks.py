@@ -69,8 +69,8 @@ def test_solve_with_rows_without_the_predictor(width: int, levels: int, F: int, 
     rhs = rng.standard_normal((levels, F))
     given_rhs = rhs.copy()
     H = dense_bands(bands) + np.kron(np.outer(p, p), G)
-    A, failed = blocks.solve(bands, rhs, p, blocks.root(G))
-    assert failed == -1
+    A = np.empty_like(rhs)
+    assert blocks.solve(bands, rhs, p, blocks.root(G), A) == -1
     assert_allclose(A.ravel(), np.linalg.solve(H, rhs.ravel()), **CLOSE)
     assert_array_equal(rhs, given_rhs)
 
@@ -95,7 +95,8 @@ def test_relax_repeated_converges_to_solve(width: int, rows: int) -> None:
     rhs, A = rng.standard_normal((2, 6, 4))
     for _ in range(2000):
         blocks.relax(bands, rhs, p, G, A)
-    solution, _ = blocks.solve(bands, rhs, p, blocks.root(G))
+    solution = np.empty_like(rhs)
+    blocks.solve(bands, rhs, p, blocks.root(G), solution)
     assert_allclose(A, solution, rtol=1e-8, atol=1e-10)
 
 
@@ -110,7 +111,7 @@ def test_the_first_indefinite_level_is_reported(
     bands[0, bad:] -= 100.0 * np.eye(F)
     rhs, p, G = rng.standard_normal((levels, F)), np.zeros(levels), np.zeros((F, F))
     assert blocks.relax(bands, rhs, p, G, np.zeros((levels, F))) == bad
-    assert blocks.solve(bands.copy(), rhs, p, blocks.root(G))[1] == bad
+    assert blocks.solve(bands.copy(), rhs, p, blocks.root(G), np.empty_like(rhs)) == bad
     assert blocks.factor(bands) == bad
 
 
@@ -135,13 +136,33 @@ def test_a_level_known_only_through_its_neighbour_is_reported() -> None:
 
 @given(widths, levels, ranks, st.sampled_from([0, 1, 20]), seeds)
 @settings(deadline=None, max_examples=40)
-def test_product_and_diagonal(width: int, levels: int, F: int, rows: int, seed: int) -> None:
+def test_product_and_gradient(width: int, levels: int, F: int, rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     bands, (p, G) = _random_bands(width, levels, F, rng), _random_missing(levels, F, rows, rng)
     A = rng.standard_normal((levels, F))
     H = dense_bands(bands) + np.kron(np.outer(p, p), G)
     assert_allclose(blocks.product(bands, p, G, A).ravel(), H @ A.ravel(), rtol=1e-12, atol=1e-12 * np.abs(H).max())
-    assert_allclose(blocks.diagonal(bands, p, G).ravel(), np.diag(H), rtol=1e-14)
+    rhs, residual, size = rng.standard_normal((levels, F)), np.empty_like(A), np.empty_like(A)
+    largest = blocks.gradient(bands, rhs, p, G, A, residual, size)
+    assert_allclose(residual.ravel(), rhs.ravel() - H @ A.ravel(), rtol=1e-12, atol=1e-12 * np.abs(H).max())
+    assert_allclose(size.ravel(), np.diag(H), rtol=1e-14)
+    assert largest == size.max()
+
+
+def test_a_gradient_that_overflows_is_reported() -> None:
+    residual, size = np.empty((1, 1)), np.empty((1, 1))
+    G = np.zeros((1, 1))
+    huge = np.full((1, 1), 1e200)
+    assert np.isnan(blocks.gradient(np.full((1, 1, 1, 1), 1e200), huge, np.ones(1), G, huge, residual, size))
+
+
+def test_only_a_step_that_lowers_is_taken() -> None:
+    one, none = np.ones((1, 1)), np.zeros((1, 1))
+    A = one.copy()
+    assert not blocks.take_step(3.0 * one, np.ones((1, 1, 1, 1)), np.ones(1), none, one, one, A)
+    assert_array_equal(A, one)
+    assert blocks.take_step(one, np.ones((1, 1, 1, 1)), np.ones(1), none, one, one, A)
+    assert_array_equal(A, 2.0 * one)
 
 
 @given(levels, ranks, st.floats(0.0, 3.0), seeds)
@@ -153,7 +174,7 @@ def test_lowers_says_whether_the_quadratic_falls(levels: int, F: int, length: fl
     H, (rhs, A) = dense_bands(bands), rng.standard_normal((2, levels, F))
     residual = rhs - (H @ A.ravel()).reshape(A.shape)
     step = length * np.linalg.solve(H, residual.ravel()).reshape(A.shape)
-    image, diagonal = blocks.product(bands, p, G, step), blocks.diagonal(bands, p, G)
+    image, diagonal = blocks.product(bands, p, G, step), np.diag(H).reshape(A.shape)
     if length == 0.0 or 1e-6 < length < 2.0 - 1e-6:
         assert blocks.lowers(step, A, residual, image, diagonal)
     elif length > 2.0 + 1e-6:

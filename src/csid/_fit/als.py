@@ -33,6 +33,9 @@ Update = Literal["mode", "row", "cg"]
 Status = Literal["converged", "early_stopped", "max_iter"]
 
 
+_PROXIMAL_STEPS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
+"""Multiples of its largest diagonal entry that are added to a system, one after another, until it can be solved."""
+
 
 class NumericalTrouble(ArithmeticError):
     """A fit met numbers that it cannot go on with."""
@@ -159,11 +162,28 @@ def sweep(problem: Problem, options: ALSOptions, penalties: Penalties, factors: 
 
 
 def minimise_mode(equations: NormalEquations, penalty: Array, p: Array, A: Array, update: Update) -> Array:
-    """The factor that minimises a mode's quadratic (`"mode"`), or one pass over its rows (`"row"`)."""
+    """The factor that minimises a mode's quadratic (`"mode"`), or one pass over its rows (`"row"`).
+
+    The system is solved for the step from A, so that its rounding errors shrink as the fit converges. Where it is
+    singular, as without ridge at a level with too few rows, a small multiple of |A - A_old|^2 is added. Only a step
+    that gains more than rounding is taken, so the objective cannot rise.
+    """
     A, G = A.copy(), equations.missing
-    by_rows = update == "row"
-    if not blocks.minimise(equations.bands, penalty, equations.rhs, p, G, blocks.root(G), A, by_rows):
+    residual, size, step = np.empty_like(A), np.empty_like(A), np.zeros_like(A)
+    system = blocks.add_penalty(equations.bands, penalty, 0.0)
+    largest = blocks.gradient(system, equations.rhs, p, G, A, residual, size)
+    if np.isnan(largest):
         raise NumericalTrouble("the products of factors overflow. Raise `ridge` or `smoothness`, or lower `rank`.")
+    C = blocks.root(G)
+    for proximal in _PROXIMAL_STEPS:
+        bands = blocks.add_penalty(equations.bands, penalty, proximal * largest)
+        if update == "row":
+            step[:] = 0.0
+            failed = blocks.relax(bands, residual, p, G, step)
+        else:
+            failed = blocks.solve(bands, residual, p, C, step)
+        if failed < 0 and blocks.take_step(step, system, p, G, residual, size, A):
+            break
     return A
 
 

@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems in block-banded form: multiply, factor, solve, relax.
+"""Symmetric positive definite systems in block-banded form: multiply, factor, solve, relax, step.
 
 A system over `I` levels with `F` unknowns each is kept by block diagonals: `bands[d, i]` is the F x F block that
 couples level i with level i + d. Bandwidth 0 is a category, 1 first differences or interpolation, 2 second differences.
@@ -7,19 +7,17 @@ couples level i with level i + d. Bandwidth 0 is a category, 1 first differences
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from csid._fit.compiled import inner, kernel
 
 Array = NDArray[np.float64]
 
 FLAT = 1e-14
 """A curvature this far below the system's diagonal is rounding, not information."""
 
-PROXIMAL_STEPS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
-"""Multiples of its largest diagonal entry that are added to a system, one after another, until it can be solved."""
 
-
-@njit(nogil=True)
+@inner
 def _cholesky(S: Any, diagonal: Any) -> bool:
     """Lower Cholesky factor of one block, in place; False when it is not positive definite.
 
@@ -42,7 +40,7 @@ def _cholesky(S: Any, diagonal: Any) -> bool:
     return True
 
 
-@njit(nogil=True)
+@inner
 def _solve_lower(L: Any, B: Any) -> None:
     """B <- L^-1 B, row by row so that the inner loop runs along B's contiguous columns."""
     for a in range(L.shape[0]):
@@ -55,7 +53,7 @@ def _solve_lower(L: Any, B: Any) -> None:
             B[a, b] *= x
 
 
-@njit(nogil=True)
+@inner
 def _solve_upper(L: Any, B: Any) -> None:
     """B <- L^-T B."""
     for a in range(L.shape[0] - 1, -1, -1):
@@ -68,7 +66,7 @@ def _solve_upper(L: Any, B: Any) -> None:
                 B[c, b] -= x * B[a, b]
 
 
-@njit(nogil=True)
+@inner
 def _subtract_product(C: Any, A: Any, B: Any, transpose_a: bool) -> None:
     """C <- C - A^T B, or C - A B."""
     for c in range(B.shape[0]):
@@ -78,7 +76,7 @@ def _subtract_product(C: Any, A: Any, B: Any, transpose_a: bool) -> None:
                 C[a, b] -= x * B[c, b]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_penalty(bands: Any, penalty: Any, damping: float) -> Any:
     """Block bands of the data plus, on every component alike, a banded penalty and a multiple of the identity."""
     width = max(bands.shape[0], penalty.shape[0])
@@ -96,7 +94,7 @@ def add_penalty(bands: Any, penalty: Any, damping: float) -> Any:
     return out
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel
 def product(bands: Any, p: Any, G: Any, A: Any) -> Any:
     """(H + (p p^T) kron G) A, for A (I, F)."""
     levels, F = A.shape
@@ -121,18 +119,7 @@ def product(bands: Any, p: Any, G: Any, A: Any) -> Any:
     return out
 
 
-@njit(nogil=True, cache=True)
-def diagonal(bands: Any, p: Any, G: Any) -> Any:
-    """Diagonal (I, F) of H + (p p^T) kron G."""
-    levels, F = bands.shape[1], bands.shape[2]
-    out = np.empty((levels, F))
-    for i in range(levels):
-        for a in range(F):
-            out[i, a] = bands[0, i, a, a] + p[i] * p[i] * G[a, a]
-    return out
-
-
-@njit(nogil=True, cache=True)
+@kernel
 def factor(bands: Any) -> int:
     """Block Cholesky H = U^T U in place: U's diagonal blocks as lower factors, its blocks beside them in `bands[1:]`.
 
@@ -155,7 +142,7 @@ def factor(bands: Any) -> int:
     return -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def solve_factored(bands: Any, rhs: Any) -> None:
     """rhs (I, F, m) <- H^-1 rhs, from the output of `factor`."""
     width, levels = bands.shape[0] - 1, bands.shape[1]
@@ -169,7 +156,7 @@ def solve_factored(bands: Any, rhs: Any) -> None:
         _solve_upper(bands[0, i], rhs[i])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def relax(bands: Any, rhs: Any, p: Any, G: Any, A: Any) -> int:
     """One pass over the levels, each solved exactly with the others held: the paper's closed form, Eq. (11).
 
@@ -221,26 +208,25 @@ def root(G: Array) -> Array:
     return np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-@njit(nogil=True, cache=True)
-def solve(bands: Any, rhs: Any, p: Any, C: Any) -> Any:
-    """Solve (H + (p p^T) kron C C^T) A = rhs, H by its bands (overwritten), the second term by Woodbury's identity.
+@kernel
+def solve(bands: Any, rhs: Any, p: Any, C: Any, A: Any) -> int:
+    """Fill A, (H + (p p^T) kron C C^T) A = rhs; H by its bands (overwritten), the second term by Woodbury's identity.
 
     Parameters
     ----------
     bands : (width + 1, I, F, F)
-    rhs : (I, F)
+    rhs, A : (I, F)
     p : (I,) marginals; C : (F, c), root of the Gram matrix of the rows in which the predictor is missing.
 
     Returns
     -------
-    (I, F) solution, and the first level whose block is not positive definite, or -1.
+    The first level whose block is not positive definite (I for the system of the missing rows), or -1.
     """
     levels, F = rhs.shape
     c = C.shape[1]
-    out = np.zeros((levels, F))
     failed = factor(bands)
     if failed >= 0:
-        return out, failed
+        return int(failed)
     X = np.empty((levels, F, 1 + c))
     for i in range(levels):
         for a in range(F):
@@ -262,7 +248,7 @@ def solve(bands: Any, rhs: Any, p: Any, C: Any) -> Any:
         small[j, j] += 1.0
         diagonal[j] = small[j, j]
     if not _cholesky(small, diagonal):
-        return out, levels
+        return int(levels)
     _solve_lower(small, y)
     _solve_upper(small, y)
     for i in range(levels):
@@ -270,53 +256,48 @@ def solve(bands: Any, rhs: Any, p: Any, C: Any) -> Any:
             s = X[i, a, 0]
             for j in range(c):
                 s -= X[i, a, 1 + j] * y[j, 0]
-            out[i, a] = s
-    return out, -1
+            A[i, a] = s
+    return -1
 
 
-@njit(nogil=True, cache=True)
-def minimise(bands: Any, penalty: Any, rhs: Any, p: Any, G: Any, C: Any, A: Any, by_rows: bool) -> bool:
-    """Move A to the minimiser of the quadratic of (H + penalty + (p p^T) kron G) A = rhs, or pass once over its rows.
+@kernel
+def gradient(bands: Any, rhs: Any, p: Any, G: Any, A: Any, residual: Any, size: Any) -> float:
+    """Fill residual = rhs - (H + (p p^T) kron G) A and the diagonal `size` of that system; return its largest entry.
 
-    The system is solved for the step from A, so that its rounding errors shrink as the fit converges. Where it is
-    singular, as without ridge at a level with too few rows, a small multiple of |A - A_old|^2 is added. Only a step
-    that gains more than rounding is taken, so the quadratic cannot rise. C is the root of G. Returns whether the
-    gradient at A was finite; A is left alone where it was not.
+    NaN stands for a residual that is not finite, and one for a system that is zero.
     """
-    system = add_penalty(bands, penalty, 0.0)
-    residual = product(system, p, G, A)
+    image = product(bands, p, G, A)
     largest = 0.0
-    size = diagonal(system, p, G)
     for i in range(A.shape[0]):
         for a in range(A.shape[1]):
-            residual[i, a] = rhs[i, a] - residual[i, a]
+            residual[i, a] = rhs[i, a] - image[i, a]
+            size[i, a] = bands[0, i, a, a] + p[i] * p[i] * G[a, a]
             largest = max(largest, size[i, a])
             if not np.isfinite(residual[i, a]):
-                return False
-    for damping in PROXIMAL_STEPS:
-        damped = add_penalty(bands, penalty, damping * (largest if largest > 0.0 else 1.0))
-        if by_rows:
-            step = np.zeros(A.shape)
-            failed = relax(damped, residual, p, G, step)
-        else:
-            step, failed = solve(damped, residual, p, C)
-        if failed < 0 and lowers(step, A, residual, product(system, p, G, step), size):
-            for i in range(A.shape[0]):
-                for a in range(A.shape[1]):
-                    A[i, a] += step[i, a]
-            return True
-    return True
+                return float(np.nan)
+    return float(largest) if largest > 0.0 else 1.0
 
 
-@njit(nogil=True, cache=True)
-def lowers(step: Any, A: Any, residual: Any, image: Any, diagonal: Any) -> bool:
+@kernel
+def lowers(step: Any, A: Any, residual: Any, image: Any, size: Any) -> bool:
     """Whether a step from A lowers the quadratic by more than the rounding in its gain.
 
-    residual : rhs - H A, image : H step and diagonal : that of H, all of the shape of A.
+    residual : rhs - H A, image : H step and size : the diagonal of H, all of the shape of A.
     """
     gain, rounding = 0.0, 0.0
     for i in range(A.shape[0]):
         for a in range(A.shape[1]):
             gain += step[i, a] * (residual[i, a] - 0.5 * image[i, a])
-            rounding += diagonal[i, a] * abs(step[i, a]) * (abs(step[i, a]) + abs(A[i, a]))
-    return gain >= FLAT * rounding
+            rounding += size[i, a] * abs(step[i, a]) * (abs(step[i, a]) + abs(A[i, a]))
+    return bool(gain >= FLAT * rounding)
+
+
+@kernel
+def take_step(step: Any, bands: Any, p: Any, G: Any, residual: Any, size: Any, A: Any) -> bool:
+    """Add a step to A if it lowers the quadratic; say whether it did."""
+    if not lowers(step, A, residual, product(bands, p, G, step), size):
+        return False
+    for i in range(A.shape[0]):
+        for a in range(A.shape[1]):
+            A[i, a] += step[i, a]
+    return True

@@ -17,20 +17,20 @@ Rows `start` to `stop` are visited. Outputs are added to, so the caller clears t
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from csid._fit.compiled import inner, kernel
 from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, splat, store, sub, total
 
 _BUFFER_BYTES = 8192  # of one row buffer: two of them, and the factor rows in use, stay in the first-level cache
 _SMALLEST_TILE, _LARGEST_TILE = 4096, 32768
 
 
-@njit(nogil=True)
+@inner
 def _rows_per_buffer(S: int) -> int:
     return max(8, _BUFFER_BYTES // (8 * S))
 
 
-@njit(nogil=True)
+@inner
 def _first_lanes(outside: Any, m: int, S: int, g: int) -> Any:
     """Lanes g..g+7 of what the product of row m starts from."""
     if outside.shape[0] == 0:
@@ -40,7 +40,7 @@ def _first_lanes(outside: Any, m: int, S: int, g: int) -> Any:
     return load(outside, m * S + g)
 
 
-@njit(nogil=True)
+@inner
 def _products(
     codes: Any,
     fractions: Any,
@@ -92,7 +92,7 @@ def _products(
             store(Q, r * S + g, q)
 
 
-@njit(nogil=True)
+@inner
 def _consecutive(start: int, stop: int) -> Any:
     order = np.empty(stop - start, np.intp)
     for r in range(stop - start):
@@ -100,7 +100,7 @@ def _consecutive(start: int, stop: int) -> Any:
     return order
 
 
-@njit(nogil=True)
+@inner
 def _scale_rows(Q: Any, c: Any, n: int, S: int, Z: Any) -> None:
     for r in range(n):
         scale = splat(c[r])
@@ -108,7 +108,7 @@ def _scale_rows(Q: Any, c: Any, n: int, S: int, Z: Any) -> None:
             store(Z, r * S + g, mul(scale, load(Q, r * S + g)))
 
 
-@njit(nogil=True)
+@inner
 def _add_gram(Q: Any, Z: Any, n: int, F: int, S: int, G: Any, base: int) -> None:
     """G += Q^T Z, its lower triangle: a block of 4 x 8 sums at a time stays in registers."""
     for a in range(0, F, 4):
@@ -133,7 +133,7 @@ def _add_gram(Q: Any, Z: Any, n: int, F: int, S: int, G: Any, base: int) -> None
             store(G, at + 3 * S, mul_add(one, g3, load(G, at + 3 * S)))
 
 
-@njit(nogil=True)
+@inner
 def _add_weighted_rows(Q: Any, c: Any, n: int, S: int, R: Any, base: int) -> None:
     """R += sum_r c_r Q[r]."""
     for g in range(0, S, WIDTH):
@@ -143,7 +143,7 @@ def _add_weighted_rows(Q: Any, c: Any, n: int, S: int, R: Any, base: int) -> Non
         store(R, base + g, s)
 
 
-@njit(nogil=True)
+@inner
 def _order_by_level(codes: Any, k: int, start: int, stop: int, order: Any, end: Any) -> None:
     """Counting sort of the rows start..stop by their level in mode k; level i ends before `order[end[i]]`."""
     N = codes.shape[1]
@@ -162,7 +162,7 @@ def _order_by_level(codes: Any, k: int, start: int, stop: int, order: Any, end: 
         end[level] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def accumulate(
     codes: Any,
     fractions: Any,
@@ -230,7 +230,7 @@ def accumulate(
             level_start = end[i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def multiply(
     codes: Any,
     fractions: Any,
@@ -248,7 +248,7 @@ def multiply(
     _products(codes, fractions, unit, order, 0, stop - start, outside, table, bases, modes, products[start:stop])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def evaluate(
     codes: Any,
     fractions: Any,
@@ -279,7 +279,7 @@ def evaluate(
                 values[first + r, j] = bias[j] + total(s)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def project(
     codes: Any,
     fractions: Any,

@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from csid._fit.compiled import kernel
 
 Array = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) 
     return bands
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _penalty_per_component(A: Any, ordered: int, rho: float, mu: float, order: int) -> Any:
     levels, F = A.shape
     value = np.zeros(F)

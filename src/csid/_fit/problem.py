@@ -5,8 +5,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from csid._fit.compiled import kernel
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
@@ -87,7 +88,7 @@ class Problem:
         return replace(part, weights=part.weights * factors[kept])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _hash_rows(codes: Any, fractions: Any, hashes: Any) -> None:
     for m in range(codes.shape[0]):
         h = np.uint64(14695981039346656037)
@@ -100,7 +101,7 @@ def _hash_rows(codes: Any, fractions: Any, hashes: Any) -> None:
         hashes[m] = h
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _same_as_first(codes: Any, fractions: Any, order: Any, starts: Any) -> bool:
     """Whether every row equals the first row of its group; a group runs from one start to the next in `order`."""
     for g in range(len(starts) - 1):

@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from csid._fit import kernels
+from csid._fit.compiled import kernel
 from csid._fit.factors import Factors
 from csid._fit.problem import Problem
 
@@ -146,7 +146,7 @@ def _accumulate(
     return sums
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _assemble(D: Any, O: Any, R: Any, V: Any, scale: float, bands: Any, rhs: Any) -> None:  # noqa: E741
     """Symmetric blocks times V^T V, and right-hand sides contracted with V, from padded lower triangles."""
     F = bands.shape[2]
@@ -216,11 +216,11 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
 def values_of(problem: Problem, factors: Factors, modes: NDArray[np.intp], rows: slice) -> Array:
     """The model's values (rows, K) at some rows of the problem."""
     values = np.empty((rows.stop - rows.start, problem.n_outputs))
-    fractions = problem.fractions[rows] if len(problem.fractions) else problem.fractions
+    fractions = problem.unit * (problem.fractions[rows] if len(problem.fractions) else problem.fractions)
     kernels.evaluate(
         problem.codes[rows],
         fractions,
-        problem.unit,
+        1.0,
         factors.table,
         factors.offsets[modes],
         modes,

@@ -8,8 +8,9 @@ layer is filled by divide and conquer in O(n log n).
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from csid._fit.compiled import inner, kernel
 
 Array = NDArray[np.float64]
 
@@ -96,7 +97,7 @@ def _sums_around(middle: int, terms: Array) -> Array:
     return np.concatenate([-np.cumsum(terms[:middle][::-1])[::-1], [0.0], np.cumsum(terms[middle:])])
 
 
-@njit(nogil=True)
+@inner
 def _spread(sums: Any, i: int, j: int) -> float:
     """Weighted sum of squares of points i..j-1 about their mean."""
     w = sums[0, j] - sums[0, i]
@@ -106,7 +107,7 @@ def _spread(sums: Any, i: int, j: int) -> float:
     return float(max(0.0, sums[2, j] - sums[2, i] - s * s / w))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _optimal_cells(sums: Any, levels: int) -> Any:
     """Edges (levels + 1,) of the cells with the least total spread."""
     n = sums.shape[1] - 1

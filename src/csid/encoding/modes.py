@@ -5,9 +5,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from csid._fit.compiled import kernel
 from csid.encoding.columns import Column, describe
 from csid.encoding.lloyd_max import lloyd_max_levels
 
@@ -50,7 +50,13 @@ class OrdinalMode:
         if fractions is None:
             _nearest_level(values, 0.5 * self.grid[1:] + 0.5 * self.grid[:-1], missing, codes)
         else:
-            _neighbouring_levels(values, self.grid, missing, float(steps), codes, fractions)
+            position = np.empty(len(values))
+            _neighbouring_levels(values, self.grid, missing, codes, position)
+            if steps:
+                position = np.rint(position * steps)
+                codes += position == steps
+                position[position == steps] = 0.0
+            fractions[:] = position
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,7 @@ def fit_mode(
     return OrdinalMode(name, grid, interpolation == "linear" and len(grid) > 1, missing_level)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _nearest_level(values: Any, edges: Any, missing: int, codes: Any) -> None:
     for m in range(len(values)):
         x = values[m]
@@ -157,8 +163,8 @@ def _nearest_level(values: Any, edges: Any, missing: int, codes: Any) -> None:
         codes[m] = lo
 
 
-@njit(nogil=True, cache=True)
-def _neighbouring_levels(values: Any, grid: Any, missing: int, steps: float, codes: Any, fractions: Any) -> None:
+@kernel
+def _neighbouring_levels(values: Any, grid: Any, missing: int, codes: Any, fractions: Any) -> None:
     last = len(grid) - 1
     for m in range(len(values)):
         x = values[m]
@@ -177,9 +183,5 @@ def _neighbouring_levels(values: Any, grid: Any, missing: int, steps: float, cod
         t = 0.0
         if lo > 0 and i < last:
             t = (x - grid[i]) / (grid[i + 1] - grid[i])
-            if steps > 0:
-                t = np.rint(t * steps)
-                if t == steps:
-                    i, t = i + 1, 0.0
         codes[m] = i
         fractions[m] = t
