@@ -33,3 +33,5 @@ def sweep_progress(shown: bool, sweeps: int) -> Iterator[Callable[[str], OnSweep
 
     with progress:
         yield start
+        for task in progress.tasks:  # a run that stopped early is done all the same
+            progress.update(task.id, total=task.completed)

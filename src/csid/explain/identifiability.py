@@ -19,9 +19,9 @@ _RELATIVE_TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What can be said of a fitted tensor. Components that are zero everywhere do not count.
+    """What can be said of a fitted tensor. Components that the ridge has shrunk to nothing do not count.
 
-    rank : components that are not zero.
+    rank : components that count.
     degrees_of_freedom : free parameters, after the scales that a component's factors can trade.
     samples_per_degree_of_freedom : training rows per free parameter. Practice asks for more than one, the more the
         noisier the data; the recovery benchmark of this package shows where success sets in.
@@ -99,8 +99,9 @@ def examine(cpd: CPD, names: list[str], n_samples: int) -> Identifiability:
 
 
 def live_components(cpd: CPD) -> NDArray[np.bool_]:
-    """Which components (F,) are not zero everywhere, because a column of a factor or of V is."""
-    return np.asarray(np.all([A.any(axis=0) for A in (*cpd.factors, cpd.V)], axis=0))
+    """Which components (F,) count: the ridge shrinks one that is not needed to zero, or to a trace of the others."""
+    weights = np.prod([np.linalg.norm(A, axis=0) for A in (*cpd.factors, cpd.V)], axis=0)
+    return np.asarray(weights > _RELATIVE_TOLERANCE * weights.max(initial=0.0))
 
 
 def k_rank(A: Array) -> tuple[int, bool]:
