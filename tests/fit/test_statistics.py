@@ -111,6 +111,7 @@ def _many_modes(linear: bool) -> tuple[Problem, Factors]:
 @pytest.mark.parametrize("linear", [False, True])
 def test_grouped_modes_give_the_same_equations(monkeypatch: pytest.MonkeyPatch, linear: bool) -> None:
     problem, factors = _many_modes(linear)
+    monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 3)
     grouped = _equations(problem, factors, Workers())
     monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 100)
     anew = _equations(problem, factors, Workers())
@@ -121,7 +122,7 @@ def test_grouped_modes_give_the_same_equations(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_when_modes_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With more than 16 predictors, unless the products would not fit in memory; each mode is visited once."""
+    """With more than 12 predictors, unless the products would not fit in memory; each mode is visited once."""
     problem, factors = _many_modes(linear=False)
 
     def visits() -> list[tuple[int, tuple[int, ...], set[int]]]:
@@ -131,10 +132,13 @@ def test_when_modes_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
     grouped = visits()
     assert [k for k, _, _ in grouped] == list(range(20))
     assert {shape for _, shape, _ in grouped} == {(50, 8)}
-    assert all(k not in modes and len(modes) < 6 for k, _, modes in grouped)
+    assert all(k not in modes and len(modes) == 9 for k, _, modes in grouped)
+    monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 3)
+    assert [k for k, _, _ in visits()] == list(range(20))
+    assert all(k not in modes and len(modes) < 3 for k, _, modes in visits())
     monkeypatch.setattr(statistics, "_PARTIAL_PRODUCT_BYTES", 0)
+    monkeypatch.setattr(statistics, "_PARTIAL_PRODUCT_SHARE", 0)
     anew = visits()
-    assert problem.data_bytes < 50 * 8 * 8
     assert [k for k, _, _ in anew] == list(range(20))
     assert all(shape == (50, 1) and modes == set(range(20)) - {k} for k, shape, modes in anew)
 
@@ -145,11 +149,12 @@ def test_grouping_sees_the_factors_already_updated(monkeypatch: pytest.MonkeyPat
     problem, _ = _many_modes(linear)
     options = ALSOptions(ridge=1e-2, smoothness=(1e-2,) * 20, max_iter=4, tol=0.0)
     fits = []
-    for limit in (16, 100):
+    for limit in (3, 12, 100):
         monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", limit)
         fits.append(fit_als(problem, options, random_factors(problem, 3, np.random.default_rng(1)), Workers()))
-    assert_allclose(fits[0].objective, fits[1].objective, rtol=1e-9)
-    assert_allclose(fits[0].factors.table, fits[1].factors.table, rtol=1e-6, atol=1e-8)
+    for fit in fits[:2]:
+        assert_allclose(fit.objective, fits[2].objective, rtol=1e-9)
+        assert_allclose(fit.factors.table, fits[2].factors.table, rtol=1e-6, atol=1e-8)
 
 
 @given(st.integers(1, 10**7), st.integers(0, 10**9))

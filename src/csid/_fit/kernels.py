@@ -22,7 +22,9 @@ from csid._fit.compiled import inner, kernel
 from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, splat, store, sub, total
 
 _BUFFER_BYTES = 8192  # of one row buffer: two of them, and the factor rows in use, stay in the first-level cache
-_SMALLEST_TILE, _LARGEST_TILE = 4096, 32768
+_SMALLEST_TILE, _LARGEST_TILE = 8192, 32768
+_TILE_BYTES, _FEWEST_IN_TILE = 1 << 18, 1024  # rows are visited in the order of their levels: keep them in cache
+_MODES = 8
 
 
 @inner
@@ -191,7 +193,9 @@ def accumulate(
     S = table.shape[1]
     K = targets.shape[1]
     linear = fractions.shape[0] > 0
-    tile = min(_LARGEST_TILE, max(_SMALLEST_TILE, 32 * D.shape[0]), stop - start)
+    row_bytes = codes.shape[1] * (codes.itemsize + (fractions.itemsize if linear else 0)) + 8 * outside.shape[1]
+    in_cache = max(_FEWEST_IN_TILE, _TILE_BYTES // row_bytes)
+    tile = min(_LARGEST_TILE, max(_SMALLEST_TILE, 32 * D.shape[0]), in_cache, stop - start)
     buffer = _rows_per_buffer(S)
     order = np.empty(tile, np.intp)
     end = np.empty(D.shape[0], np.intp)
@@ -244,8 +248,14 @@ def multiply(
     products: Any,
 ) -> None:
     """products[m] = outside[m] * prod over modes of w_n(x_m)^T A_n, into rows start..stop of an (M, S) array."""
-    order = _consecutive(start, stop)
-    _products(codes, fractions, unit, order, 0, stop - start, outside, table, bases, modes, products[start:stop])
+    buffer = _rows_per_buffer(table.shape[1])
+    for first in range(start, stop, buffer):
+        n = min(buffer, stop - first)
+        order = _consecutive(first, first + n)
+        _products(codes, fractions, unit, order, 0, n, outside, table, bases[:_MODES], modes[:_MODES], products[first:])
+        for j in range(_MODES, len(modes), _MODES):  # few at a time, whose factor rows stay in the cache
+            few = slice(j, j + _MODES)
+            _products(codes, fractions, unit, order, 0, n, products, table, bases[few], modes[few], products[first:])
 
 
 @kernel

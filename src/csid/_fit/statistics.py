@@ -22,11 +22,13 @@ from csid._fit.problem import Problem
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-_ROWS_PER_PART = 16_384
+_ROWS_PER_PART = 32_768
 _MOST_PARTS = 64
 _PARTIAL_SUM_BYTES = 64 << 20
 _PARTIAL_PRODUCT_BYTES = 64 << 20
-_MODES_MULTIPLIED_ANEW = 16
+_PARTIAL_PRODUCT_SHARE = 1.5  # of the encoded samples
+_MODES_MULTIPLIED_ANEW = 12
+_MOST_SPLITS = 2
 
 
 class Workers:
@@ -75,37 +77,49 @@ def partial_products(
 ) -> Iterator[tuple[int, Array, NDArray[np.intp]]]:
     """Visit the modes in order, giving for each the product `outside` and the modes still to be multiplied with it.
 
-    With many predictors, the modes are taken in groups of about sqrt(N): the product over all other groups is formed
-    once per group, with the factors as they are then. That is exact as long as only the visited mode changes.
+    Many predictors are split into groups, and those again: the product over all that lies outside a group is formed
+    once when it is entered, with the factors as they are then. That is exact as long as only the visited mode changes.
+    Each level of splitting keeps one array of products, as far as memory is given to them.
     """
-    N = problem.n_modes
-    everywhere = np.arange(N, dtype=np.intp)
     S = factors.table.shape[1]
-    product_bytes = 8 * S * problem.n_rows
-    if N <= _MODES_MULTIPLIED_ANEW or product_bytes > max(_PARTIAL_PRODUCT_BYTES, problem.data_bytes):
-        for k in range(N):
-            yield k, problem.roots[:, None], everywhere[everywhere != k]
-        return
-    outside = np.empty((problem.n_rows, S))
-    for group in np.array_split(everywhere, round(np.sqrt(N))):
-        rest = np.setdiff1d(everywhere, group)
+    allowed = max(_PARTIAL_PRODUCT_BYTES, _PARTIAL_PRODUCT_SHARE * problem.data_bytes) // (8 * S * problem.n_rows)
+    depth = int(min(allowed, np.ceil(np.log2(problem.n_modes / _MODES_MULTIPLIED_ANEW)), _MOST_SPLITS))
+    arrays = [np.empty((problem.n_rows, S)) for _ in range(depth)]
+    branches = int(np.ceil((problem.n_modes / _MODES_MULTIPLIED_ANEW) ** (1.0 / depth))) if depth > 0 else 1
 
-        def fill(part: tuple[int, int], rest: NDArray[np.intp] = rest) -> None:
-            kernels.multiply(
-                problem.codes,
-                problem.fractions,
-                problem.unit,
-                problem.roots[:, None],
-                factors.table,
-                factors.offsets[rest],
-                rest,
-                *part,
-                outside,
-            )
+    def visit(
+        group: NDArray[np.intp], outside: Array, arrays: list[Array]
+    ) -> Iterator[tuple[int, Array, NDArray[np.intp]]]:
+        if not arrays or len(group) <= _MODES_MULTIPLIED_ANEW:
+            for k in group.tolist():
+                yield k, outside, group[group != k]
+            return
+        for part in np.array_split(group, branches):
+            multiply(problem, factors, outside, np.setdiff1d(group, part), arrays[0], workers)
+            yield from visit(part, arrays[0], arrays[1:])
 
-        workers.map(fill, row_parts(problem.n_rows))
-        for k in group:
-            yield int(k), outside, group[group != k]
+    yield from visit(np.arange(problem.n_modes, dtype=np.intp), problem.roots[:, None], arrays)
+
+
+def multiply(
+    problem: Problem, factors: Factors, outside: Array, modes: NDArray[np.intp], products: Array, workers: Workers
+) -> None:
+    """products (M, S) = outside * the factor rows of some modes."""
+
+    def fill(part: tuple[int, int]) -> None:
+        kernels.multiply(
+            problem.codes,
+            problem.fractions,
+            problem.unit,
+            outside,
+            factors.table,
+            factors.offsets[modes],
+            modes,
+            *part,
+            products,
+        )
+
+    workers.map(fill, row_parts(problem.n_rows))
 
 
 def _accumulate(
