@@ -158,21 +158,24 @@ def predictors() -> dict[str, float]:
 
 
 MEMORY_PROBE = """
-import json, resource, sys
+import json, re, sys
+from pathlib import Path
 import numpy as np
 sys.path.insert(0, {folder!r})
 import speed
 from csid._fit.statistics import Workers
+def peak_bytes():
+    return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 warm = speed.problem(50_000, 10)
 with Workers(speed.THREADS) as workers:
     speed.one_sweep(warm, speed.start(warm, 16), workers)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak_bytes()
 samples = speed.problem({rows}, {predictors})
 with Workers(speed.THREADS) as workers:
     factors = speed.start(samples, 16)
     for _ in range(2):
         speed.one_sweep(samples, factors, workers)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+peak = peak_bytes() - before
 print(json.dumps([peak, samples.data_bytes]))
 """
 
