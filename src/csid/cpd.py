@@ -87,15 +87,15 @@ class CPD:
 
     def evaluate(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
         """Values (M, K) at encoded rows, whose fractions are exact positions between levels."""
-        codes, fractions = np.ascontiguousarray(codes), np.ascontiguousarray(fractions)
+        codes, fractions = np.asfortranarray(codes), np.asfortranarray(fractions)
         values = np.empty((len(codes), self.n_outputs))
         modes = np.arange(self.n_modes, dtype=np.intp)
         stacked = self._stacked
 
         def fill(part: tuple[int, int]) -> None:
             kernels.evaluate(
-                codes,
-                fractions,
+                codes.T,
+                fractions.T,
                 1.0,
                 stacked.table,
                 stacked.offsets[modes],
@@ -103,7 +103,7 @@ class CPD:
                 stacked.V,
                 stacked.bias,
                 *part,
-                values,
+                values[slice(*part)],
             )
 
         with Workers(n_threads) as workers:

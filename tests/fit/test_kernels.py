@@ -31,9 +31,7 @@ def _accumulate(
     for start, stop in ((0, cut), (cut, problem.n_rows)):
         if start < stop:
             kernels.accumulate(
-                problem.codes,
-                problem.fractions,
-                problem.unit,
+                *problem.cells,
                 problem.roots,
                 problem.targets,
                 factors.bias,
@@ -121,9 +119,7 @@ def test_multiply(problem: Problem, rank: int, seed: int, by_row: bool, data: st
     outside = np.random.default_rng(seed).standard_normal((problem.n_rows, S if by_row else 1))
     out = np.full((problem.n_rows, S), np.nan)
     kernels.multiply(
-        problem.codes,
-        problem.fractions,
-        problem.unit,
+        *problem.cells,
         outside,
         factors.table,
         factors.offsets[modes],
@@ -145,9 +141,7 @@ def test_an_empty_outside_is_one() -> None:
     modes = np.arange(3, dtype=np.intp)
     out = np.empty((problem.n_rows, 16))
     kernels.multiply(
-        problem.codes,
-        problem.fractions,
-        problem.unit,
+        *problem.cells,
         np.empty((0, 1)),
         factors.table,
         factors.offsets[modes],
@@ -163,8 +157,8 @@ def _evaluate(problem: Problem, factors: Factors, fractions: Array, unit: float,
     out = np.full((problem.n_rows, problem.n_outputs), np.nan)
     modes = np.arange(problem.n_modes, dtype=np.intp)
     kernels.evaluate(
-        problem.codes,
-        fractions,
+        problem.codes.T,
+        np.ascontiguousarray(fractions.T),
         unit,
         factors.table,
         factors.offsets[modes],
@@ -173,7 +167,7 @@ def _evaluate(problem: Problem, factors: Factors, fractions: Array, unit: float,
         factors.bias,
         start,
         stop,
-        out,
+        out[start:stop],
     )
     return out
 
@@ -208,9 +202,7 @@ def _project(
     S = factors.table.shape[1]
     out, diagonal = np.zeros((len(X), S)), np.zeros((len(X), S))
     kernels.project(
-        problem.codes,
-        problem.fractions,
-        problem.unit,
+        *problem.cells,
         problem.roots,
         problem.targets,
         factors.bias,

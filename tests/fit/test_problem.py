@@ -121,8 +121,8 @@ def test_take_by_index_and_by_mask(problem: Problem, seed: int) -> None:
         assert_array_equal(part.weights, problem.weights[mask])
         assert_array_equal(part.targets, problem.targets[mask])
         assert part.fractions.shape == ((mask.sum() if len(problem.fractions) else 0), problem.n_modes)
-        assert part.codes.flags.c_contiguous  # what the kernels need
-        assert part.fractions.flags.c_contiguous
+        assert part.codes.flags.f_contiguous  # what the kernels need
+        assert part.fractions.flags.f_contiguous
         assert_array_equal(part.roots**2, np.sqrt(problem.weights[mask]) ** 2)
 
 

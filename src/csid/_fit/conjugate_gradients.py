@@ -57,9 +57,7 @@ class NormalOperator:
         def project(part: tuple[int, int]) -> tuple[Array, Array]:
             out, diagonal = np.zeros(shape), np.zeros(shape)
             kernels.project(
-                problem.codes,
-                problem.fractions,
-                problem.unit,
+                *problem.cells,
                 problem.roots,
                 problem.targets,
                 factors.bias,

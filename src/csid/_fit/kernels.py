@@ -2,8 +2,8 @@
 
 Shared conventions
 ------------------
-codes : (M, N) uint8 or uint16, the level of each cell; level `I_n` stands for "missing".
-fractions : (M, N), how far the cell lies towards the next level, times `unit`; `(0, N)` when every cell is on a level.
+codes : (N, M) uint8 or uint16, mode by mode the level of each cell; level `I_n` stands for "missing".
+fractions : (N, M), how far the cell lies towards the next level, times `unit`; `(N, 0)` when every cell is on a level.
 roots : (M,), square roots of the sample weights `s_m`.
 table : (sum of I_n + 1, plus 1; S), the factors stacked mode under mode. Behind the `I_n` rows of a mode comes the row
     of a missing cell, `p_n^T A_n`; one spare row closes the table. `S` is the rank padded with zeros to whole lanes.
@@ -21,9 +21,8 @@ import numpy as np
 from csid._fit.compiled import inner, kernel
 from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, splat, store, sub, total
 
-_BUFFER_BYTES = 8192  # of one row buffer: two of them, and the factor rows in use, stay in the first-level cache
-_SMALLEST_TILE, _LARGEST_TILE = 8192, 32768
-_TILE_BYTES, _FEWEST_IN_TILE = 1 << 18, 1024  # rows are visited in the order of their levels: keep them in cache
+_BUFFER_BYTES = 8192  # of rows that are added up together: with a scaled copy they stay in the first-level cache
+_TILE_BYTES, _FEWEST_IN_TILE = 1 << 17, 512  # of products in the order of their levels: they stay in the second
 _MODES = 8
 
 
@@ -47,72 +46,66 @@ def _products(
     codes: Any,
     fractions: Any,
     unit: float,
-    order: Any,
-    first: int,
+    start: int,
     n: int,
     outside: Any,
     table: Any,
     bases: Any,
     modes: Any,
+    place: Any,
     Q: Any,
 ) -> None:
-    """Q[r] = outside[m] * prod over modes of w_n(x_m)^T A_n, for the n rows m = order[first], order[first + 1], ..."""
+    """Q[place[r]] = outside[m] * prod over modes of w_n(x_m)^T A_n, for n rows m = start + r; no places: in order."""
+    M = codes.shape[1]
     S = table.shape[1]
     J = len(modes)
     for r in range(n):
-        m = peek(order, first + r)
-        row = m * codes.shape[1]
+        m = start + r
+        to = (peek(place, r) if len(place) > 0 else r) * S
         g = 0
-        if fractions.shape[0] > 0:
+        if fractions.shape[1] > 0:
             while g < S:
                 q = _first_lanes(outside, m, S, g)
                 for j in range(J):
-                    cell = row + peek(modes, j)
+                    cell = peek(modes, j) * M + m
                     at = (peek(bases, j) + np.intp(peek(codes, cell))) * S + g
                     a = load(table, at)
                     t = peek(fractions, cell)
                     if t != 0:
                         a = mul_add(splat(t * unit), sub(load(table, at + S), a), a)
                     q = mul(q, a)
-                store(Q, r * S + g, q)
+                store(Q, to + g, q)
                 g += WIDTH
         while g + WIDTH < S:  # two groups of lanes at a time hide the latency of the products
             q0 = _first_lanes(outside, m, S, g)
             q1 = _first_lanes(outside, m, S, g + WIDTH)
             for j in range(J):
-                at = (peek(bases, j) + np.intp(peek(codes, row + peek(modes, j)))) * S + g
+                at = (peek(bases, j) + np.intp(peek(codes, peek(modes, j) * M + m))) * S + g
                 q0 = mul(q0, load(table, at))
                 q1 = mul(q1, load(table, at + WIDTH))
-            store(Q, r * S + g, q0)
-            store(Q, r * S + g + WIDTH, q1)
+            store(Q, to + g, q0)
+            store(Q, to + g + WIDTH, q1)
             g += 2 * WIDTH
         if g < S:
             q = _first_lanes(outside, m, S, g)
             for j in range(J):
-                at = (peek(bases, j) + np.intp(peek(codes, row + peek(modes, j)))) * S + g
+                at = (peek(bases, j) + np.intp(peek(codes, peek(modes, j) * M + m))) * S + g
                 q = mul(q, load(table, at))
-            store(Q, r * S + g, q)
+            store(Q, to + g, q)
 
 
 @inner
-def _consecutive(start: int, stop: int) -> Any:
-    order = np.empty(stop - start, np.intp)
-    for r in range(stop - start):
-        order[r] = start + r
-    return order
-
-
-@inner
-def _scale_rows(Q: Any, c: Any, n: int, S: int, Z: Any) -> None:
+def _scale_rows(Q: Any, first: int, c: Any, n: int, S: int, Z: Any) -> None:
+    """Z[r] = c_r Q[first + r]."""
     for r in range(n):
         scale = splat(c[r])
         for g in range(0, S, WIDTH):
-            store(Z, r * S + g, mul(scale, load(Q, r * S + g)))
+            store(Z, r * S + g, mul(scale, load(Q, (first + r) * S + g)))
 
 
 @inner
-def _add_gram(Q: Any, Z: Any, n: int, F: int, S: int, G: Any, base: int) -> None:
-    """G += Q^T Z, its lower triangle: a block of 4 x 8 sums at a time stays in registers."""
+def _add_gram(Q: Any, q: int, Z: Any, z: int, n: int, F: int, S: int, G: Any, base: int) -> None:
+    """G += Q^T Z over n rows from entries q and z on, its lower triangle: a block of 4 x 8 sums stays in registers."""
     for a in range(0, F, 4):
         for b in range(0, a + 4, WIDTH):
             g0 = splat(0.0)
@@ -121,11 +114,11 @@ def _add_gram(Q: Any, Z: Any, n: int, F: int, S: int, G: Any, base: int) -> None
             g3 = g0
             row = 0
             for _ in range(n):
-                z = load(Z, row + b)
-                g0 = mul_add(load_splat(Q, row + a), z, g0)
-                g1 = mul_add(load_splat(Q, row + a + 1), z, g1)
-                g2 = mul_add(load_splat(Q, row + a + 2), z, g2)
-                g3 = mul_add(load_splat(Q, row + a + 3), z, g3)
+                x = load(Z, z + row + b)
+                g0 = mul_add(load_splat(Q, q + row + a), x, g0)
+                g1 = mul_add(load_splat(Q, q + row + a + 1), x, g1)
+                g2 = mul_add(load_splat(Q, q + row + a + 2), x, g2)
+                g3 = mul_add(load_splat(Q, q + row + a + 3), x, g3)
                 row += S
             one = splat(1.0)
             at = base + a * S + b
@@ -136,31 +129,31 @@ def _add_gram(Q: Any, Z: Any, n: int, F: int, S: int, G: Any, base: int) -> None
 
 
 @inner
-def _add_weighted_rows(Q: Any, c: Any, n: int, S: int, R: Any, base: int) -> None:
-    """R += sum_r c_r Q[r]."""
+def _add_weighted_rows(Q: Any, first: int, c: Any, n: int, S: int, R: Any, base: int) -> None:
+    """R += sum_r c_r Q[first + r]."""
     for g in range(0, S, WIDTH):
         s = load(R, base + g)
         for r in range(n):
-            s = mul_add(splat(c[r]), load(Q, r * S + g), s)
+            s = mul_add(splat(c[r]), load(Q, (first + r) * S + g), s)
         store(R, base + g, s)
 
 
 @inner
-def _order_by_level(codes: Any, k: int, start: int, stop: int, order: Any, end: Any) -> None:
-    """Counting sort of the rows start..stop by their level in mode k; level i ends before `order[end[i]]`."""
-    N = codes.shape[1]
+def _places_by_level(codes: Any, k: int, start: int, n: int, place: Any, end: Any) -> None:
+    """Counting sort of n rows by their level in mode k: row start + r goes to place[r], level i ends before end[i]."""
+    mode = k * codes.shape[1] + start
     for i in range(len(end)):
         end[i] = 0
-    for m in range(start, stop):
-        end[np.intp(peek(codes, m * N + k))] += 1
+    for r in range(n):
+        end[np.intp(peek(codes, mode + r))] += 1
     before = 0
     for i in range(len(end)):
         count = end[i]
         end[i] = before
         before += count
-    for m in range(start, stop):
-        level = np.intp(peek(codes, m * N + k))
-        order[end[level]] = m
+    for r in range(n):
+        level = np.intp(peek(codes, mode + r))
+        place[r] = end[level]
         end[level] += 1
 
 
@@ -192,45 +185,53 @@ def accumulate(
     """
     S = table.shape[1]
     K = targets.shape[1]
-    linear = fractions.shape[0] > 0
-    row_bytes = codes.shape[1] * (codes.itemsize + (fractions.itemsize if linear else 0)) + 8 * outside.shape[1]
-    in_cache = max(_FEWEST_IN_TILE, _TILE_BYTES // row_bytes)
-    tile = min(_LARGEST_TILE, max(_SMALLEST_TILE, 32 * D.shape[0]), in_cache, stop - start)
+    linear = fractions.shape[1] > 0
+    tile = min(max(_FEWEST_IN_TILE, _TILE_BYTES // (8 * S), 8 * D.shape[0]), stop - start)
     buffer = _rows_per_buffer(S)
-    order = np.empty(tile, np.intp)
+    place = np.empty(tile, np.intp)
     end = np.empty(D.shape[0], np.intp)
-    Q = np.empty(buffer * S)
+    Q = np.empty(tile * S)
     Z = np.empty(buffer * S)
+    errors = np.empty(K * tile)
+    t = np.zeros(tile)
     c = np.empty(buffer)
-    t = np.zeros(buffer)
     for tile_start in range(start, stop, tile):
-        _order_by_level(codes, k, tile_start, min(tile_start + tile, stop), order, end)
+        in_tile = min(tile, stop - tile_start)
+        _places_by_level(codes, k, tile_start, in_tile, place, end)
+        _products(codes, fractions, unit, tile_start, in_tile, outside, table, bases, modes, place, Q)
+        for r in range(in_tile):
+            m = tile_start + r
+            to = peek(place, r)
+            if linear:
+                t[to] = peek(fractions, k * codes.shape[1] + m) * unit
+            for j in range(K):
+                errors[j * tile + to] = peek(roots, m) * (peek(targets, m * K + j) - bias[j])
         level_start = 0
         for i in range(len(end)):
             for first in range(level_start, end[i], buffer):
                 n = min(buffer, end[i] - first)
-                _products(codes, fractions, unit, order, first, n, outside, table, bases, modes, Q)
                 between = False
                 if linear:
                     for r in range(n):
-                        t[r] = peek(fractions, peek(order, first + r) * codes.shape[1] + k) * unit
-                        between |= t[r] != 0.0
+                        between |= t[first + r] != 0.0
                 # step 0 adds to level i; a row between two levels adds to the next one (2) and beside the diagonal (1)
                 for step in range(3 if between else 1):
-                    X = Q
+                    level = i + step // 2
+                    G = O if step == 1 else D
                     if between:
                         for r in range(n):
-                            c[r] = (1.0 - t[r] if step < 2 else t[r]) * (1.0 - t[r] if step == 0 else t[r])
-                        _scale_rows(Q, c, n, S, Z)
-                        X = Z
-                    _add_gram(Q, X, n, F, S, O if step == 1 else D, (i + step // 2) * S * S)
+                            up = t[first + r]
+                            c[r] = (1.0 - up if step < 2 else up) * (1.0 - up if step == 0 else up)
+                        _scale_rows(Q, first, c, n, S, Z)
+                        _add_gram(Q, first * S, Z, 0, n, F, S, G, level * S * S)
+                    else:
+                        _add_gram(Q, first * S, Q, first * S, n, F, S, G, level * S * S)
                     if step != 1:
                         for j in range(K):
                             for r in range(n):
-                                m = peek(order, first + r)
-                                w = t[r] if step == 2 else 1.0 - t[r]
-                                c[r] = peek(roots, m) * w * (peek(targets, m * K + j) - bias[j])
-                            _add_weighted_rows(Q, c, n, S, R, ((i + step // 2) * K + j) * S)
+                                up = t[first + r]
+                                c[r] = (up if step == 2 else 1.0 - up) * errors[j * tile + first + r]
+                            _add_weighted_rows(Q, first, c, n, S, R, (level * K + j) * S)
             level_start = end[i]
 
 
@@ -249,13 +250,14 @@ def multiply(
 ) -> None:
     """products[m] = outside[m] * prod over modes of w_n(x_m)^T A_n, into rows start..stop of an (M, S) array."""
     buffer = _rows_per_buffer(table.shape[1])
+    in_order = np.empty(0, np.intp)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        order = _consecutive(first, first + n)
-        _products(codes, fractions, unit, order, 0, n, outside, table, bases[:_MODES], modes[:_MODES], products[first:])
+        Q = products[first:]
+        _products(codes, fractions, unit, first, n, outside, table, bases[:_MODES], modes[:_MODES], in_order, Q)
         for j in range(_MODES, len(modes), _MODES):  # few at a time, whose factor rows stay in the cache
             few = slice(j, j + _MODES)
-            _products(codes, fractions, unit, order, 0, n, products, table, bases[few], modes[few], products[first:])
+            _products(codes, fractions, unit, first, n, products, table, bases[few], modes[few], in_order, Q)
 
 
 @kernel
@@ -272,21 +274,21 @@ def evaluate(
     stop: int,
     values: Any,
 ) -> None:
-    """values[m, j] = b_j + sum_f V(j, f) prod_n w_n(x_m)^T A_n(:, f): Eq. (1) and its several-output form."""
+    """values[m - start, j] = b_j + sum_f V(j, f) prod_n w_n(x_m)^T A_n(:, f): Eq. (1) and its several-output form."""
     S = table.shape[1]
     buffer = _rows_per_buffer(S)
     Q = np.empty(buffer * S)
     one = np.empty((0, 1))
+    in_order = np.empty(0, np.intp)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        order = _consecutive(first, first + n)
-        _products(codes, fractions, unit, order, 0, n, one, table, bases, modes, Q)
+        _products(codes, fractions, unit, first, n, one, table, bases, modes, in_order, Q)
         for r in range(n):
             for j in range(V.shape[0]):
                 s = splat(0.0)
                 for g in range(0, S, WIDTH):
                     s = mul_add(load(Q, r * S + g), load(V, j * S + g), s)
-                values[first + r, j] = bias[j] + total(s)
+                values[first - start + r, j] = bias[j] + total(s)
 
 
 @kernel
@@ -319,14 +321,14 @@ def project(
     S = table.shape[1]
     buffer = _rows_per_buffer(S)
     Q = np.empty(buffer * S)
+    in_order = np.empty(0, np.intp)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        order = _consecutive(first, first + n)
-        _products(codes, fractions, unit, order, 0, n, outside, table, bases, modes, Q)
+        _products(codes, fractions, unit, first, n, outside, table, bases, modes, in_order, Q)
         for r in range(n):
             m = first + r
-            row = np.intp(codes[m, k]) * S
-            t = fractions[m, k] * unit if fractions.shape[0] > 0 else 0.0
+            row = np.intp(codes[k, m]) * S
+            t = fractions[k, m] * unit if fractions.shape[1] > 0 else 0.0
             for j in range(V.shape[0]):
                 z = 0.0
                 if from_targets:

@@ -22,6 +22,7 @@ class Problem:
 
     codes : (M, N) uint8 or uint16, level of each cell, `levels[n]` for a missing one.
     fractions : (M, N) uint16 steps towards the next level, or (0, N) when every cell is on a level.
+        Both are kept mode by mode (in Fortran order), so that a run of rows and a few modes of it fit in the cache.
     weights : (M,) positive sample weights, the tensor W of Eq. (6) once repeated cells are merged.
     targets : (M, K) outputs, the tensor Y of Eq. (6).
     levels : (N,) the number of levels I_n.
@@ -38,6 +39,10 @@ class Problem:
     ordered: NDArray[np.intp]
     marginals: tuple[Array, ...]
     within: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("codes", "fractions"):
+            object.__setattr__(self, name, np.asfortranarray(getattr(self, name)))
 
     @property
     def n_rows(self) -> int:
@@ -56,6 +61,11 @@ class Problem:
         return 1.0 / FRACTION_STEPS
 
     @cached_property
+    def cells(self) -> tuple[Codes, NDArray[np.uint16], float]:
+        """What the kernels read of the predictors: codes (N, M), fractions (N, M) or (N, 0), and their unit."""
+        return self.codes.T, self.fractions.T, self.unit
+
+    @cached_property
     def roots(self) -> Array:
         return np.sqrt(self.weights)
 
@@ -71,11 +81,10 @@ class Problem:
 
     def take(self, rows: NDArray[Any]) -> "Problem":
         """The problem on some of its rows, given by index or mask."""
-        fractions = self.fractions[rows] if len(self.fractions) else self.fractions
         return replace(
             self,
-            codes=self.codes[rows],
-            fractions=fractions,
+            codes=self.codes.T[:, rows].T,
+            fractions=self.fractions.T[:, rows].T if len(self.fractions) else self.fractions,
             weights=self.weights[rows],
             targets=self.targets[rows],
             within=0.0,
@@ -90,15 +99,15 @@ class Problem:
 
 @kernel
 def _hash_rows(codes: Any, fractions: Any, hashes: Any) -> None:
-    for m in range(codes.shape[0]):
-        h = np.uint64(14695981039346656037)
-        for n in range(codes.shape[1]):
-            h = (h ^ np.uint64(codes[m, n])) * np.uint64(1099511628211)
+    hashes[:] = np.uint64(14695981039346656037)
+    for n in range(codes.shape[0]):
+        for m in range(codes.shape[1]):
+            h = (hashes[m] ^ np.uint64(codes[n, m])) * np.uint64(1099511628211)
             h ^= h >> np.uint64(29)
-            if fractions.shape[0] > 0:
-                h = (h ^ np.uint64(fractions[m, n])) * np.uint64(1099511628211)
+            if fractions.shape[1] > 0:
+                h = (h ^ np.uint64(fractions[n, m])) * np.uint64(1099511628211)
                 h ^= h >> np.uint64(32)
-        hashes[m] = h
+            hashes[m] = h
 
 
 @kernel
@@ -108,10 +117,10 @@ def _same_as_first(codes: Any, fractions: Any, order: Any, starts: Any) -> bool:
         first = order[starts[g]]
         for at in range(starts[g] + 1, starts[g + 1]):
             m = order[at]
-            for n in range(codes.shape[1]):
-                if codes[m, n] != codes[first, n]:
+            for n in range(codes.shape[0]):
+                if codes[n, m] != codes[n, first]:
                     return False
-                if fractions.shape[0] > 0 and fractions[m, n] != fractions[first, n]:
+                if fractions.shape[1] > 0 and fractions[n, m] != fractions[n, first]:
                     return False
     return True
 
@@ -122,11 +131,12 @@ def merge_repeated_cells(problem: Problem) -> Problem:
     The objective is unchanged: the spread inside a cell is kept in `within`.
     """
     hashes = np.empty(problem.n_rows, np.uint64)
-    _hash_rows(problem.codes, problem.fractions, hashes)
+    codes, fractions, _ = problem.cells
+    _hash_rows(codes, fractions, hashes)
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
-    if len(starts) - 1 == problem.n_rows or not _same_as_first(problem.codes, problem.fractions, order, starts):
+    if len(starts) - 1 == problem.n_rows or not _same_as_first(codes, fractions, order, starts):
         return problem
     by_first_row = np.argsort(order[starts[:-1]])
     weights = np.add.reduceat(problem.weights[order], starts[:-1])

@@ -22,7 +22,7 @@ from csid._fit.problem import Problem
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-_ROWS_PER_PART = 32_768
+_ROWS_PER_PART = 16_384
 _MOST_PARTS = 64
 _PARTIAL_SUM_BYTES = 64 << 20
 _PARTIAL_PRODUCT_BYTES = 64 << 20
@@ -108,9 +108,7 @@ def multiply(
 
     def fill(part: tuple[int, int]) -> None:
         kernels.multiply(
-            problem.codes,
-            problem.fractions,
-            problem.unit,
+            *problem.cells,
             outside,
             factors.table,
             factors.offsets[modes],
@@ -133,9 +131,7 @@ def _accumulate(
     def accumulate(part: tuple[int, int]) -> tuple[Array, Array, Array]:
         D, O, R = np.zeros((levels, S, S)), np.zeros(shape_O), np.zeros((levels, problem.n_outputs, S))  # noqa: E741
         kernels.accumulate(
-            problem.codes,
-            problem.fractions,
-            problem.unit,
+            *problem.cells,
             problem.roots,
             problem.targets,
             factors.bias,
@@ -230,18 +226,15 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
 def values_of(problem: Problem, factors: Factors, modes: NDArray[np.intp], rows: slice) -> Array:
     """The model's values (rows, K) at some rows of the problem."""
     values = np.empty((rows.stop - rows.start, problem.n_outputs))
-    fractions = problem.unit * (problem.fractions[rows] if len(problem.fractions) else problem.fractions)
     kernels.evaluate(
-        problem.codes[rows],
-        fractions,
-        1.0,
+        *problem.cells,
         factors.table,
         factors.offsets[modes],
         modes,
         factors.V,
         factors.bias,
-        0,
-        len(values),
+        rows.start,
+        rows.stop,
         values,
     )
     return values

@@ -90,9 +90,12 @@ def auto_levels(n_rows: int, n_predictors: int) -> int:
 
 def _encode(modes: Sequence[Mode], X: Any, n_rows: int, steps: int) -> EncodedRows:
     largest = max(mode.n_levels for mode in modes)
-    codes: NDArray[Any] = np.empty((n_rows, len(modes)), np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16)
+    wide = largest > np.iinfo(np.uint8).max
+    codes: NDArray[Any] = np.empty((n_rows, len(modes)), np.uint16 if wide else np.uint8, order="F")
     linear = any(mode.linear for mode in modes)
-    fractions: NDArray[Any] = np.zeros((n_rows if linear else 0, len(modes)), np.uint16 if steps else np.float64)
+    fractions: NDArray[Any] = np.zeros(
+        (n_rows if linear else 0, len(modes)), np.uint16 if steps else np.float64, order="F"
+    )
     for n, (mode, column) in enumerate(zip(modes, read_columns(X), strict=True)):
         mode.encode(column, steps, codes[:, n], fractions[:, n] if mode.linear else None)
     return EncodedRows(codes, fractions)
