@@ -26,7 +26,7 @@ from csid import CSIDRegressor
 from csid._fit.als import ALSOptions, Penalties, sweep
 from csid._fit.factors import Factors, random_factors
 from csid._fit.problem import Problem
-from csid._fit.statistics import Workers, normal_equations, partial_products
+from csid._fit.statistics import Workers, level_sums, partial_products
 
 THREADS = os.cpu_count() or 1
 LEVELS = 25
@@ -71,7 +71,7 @@ def dgemm_rate(threads: int) -> float:
 
 def accumulate_all_modes(samples: Problem, factors: Factors, workers: Workers) -> None:
     for k, outside, modes in partial_products(samples, factors, workers):
-        normal_equations(samples, factors, k, outside, modes, workers)
+        level_sums(samples, factors, k, outside, modes, workers)
 
 
 def one_sweep(samples: Problem, factors: Factors, workers: Workers) -> None:
@@ -123,7 +123,7 @@ def lanes() -> dict[str, float]:
         modes = np.arange(1, 10, dtype=np.intp)
         with Workers() as workers:
             ours = seconds(
-                lambda f=factors, m=modes, w=workers: normal_equations(samples, f, 0, samples.roots[:, None], m, w)
+                lambda f=factors, m=modes, w=workers: level_sums(samples, f, 0, samples.roots[:, None], m, w)
             )
         D, R = np.zeros((LEVELS, rank, rank)), np.zeros((LEVELS, rank))
         plain = seconds(

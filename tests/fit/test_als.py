@@ -22,14 +22,15 @@ from csid._fit.als import (
     balance_scales,
     fit_als,
     mean_squared_error,
-    minimise_mode,
+    minimise,
     settle_bias,
     update_outputs,
 )
 from csid._fit.factors import Factors, random_factors, stack_factors
 from csid._fit.problem import Problem
-from csid._fit.statistics import NormalEquations, Workers, normal_equations
+from csid._fit.statistics import Workers
 from fit.strategies import als_options, build_factors, build_problem, problems, seeds
+from fit.systems import data_system, sums_of_mode
 from naive import Model, gradient, level_weights, model_of, naive_als, objective, products, values
 
 Array = np.ndarray
@@ -45,9 +46,15 @@ def _fit(problem: Problem, options: ALSOptions, factors: Factors, validation: Pr
     return fit_als(problem, options, factors, Workers(), validation)
 
 
-def _mode_equations(problem: Problem, factors: Factors, k: int) -> NormalEquations:
-    others = np.delete(np.arange(problem.n_modes, dtype=np.intp), k)
-    return normal_equations(problem, factors, k, problem.roots[:, None], others, Workers())
+def _minimised(problem: Problem, factors: Factors, k: int, penalty: Array, update: str = "mode") -> tuple[Array, float]:
+    """`A_k` after its update, and the size of its system; the row of a missing cell is checked on the way."""
+    F, p, sums = factors.rank, problem.marginals[k], sums_of_mode(problem, factors, k)
+    padded = factors.padded_factor(k).copy()
+    minimise(sums, factors.V, problem.mean_scale, penalty, p, F, padded, update == "row")
+    assert_allclose(padded[-1], p @ padded[:-1], rtol=1e-12, atol=1e-12)
+    assert not padded[:, F:].any()
+    system = data_system(problem, factors, k, sums)
+    return padded[:-1, :F], np.abs(system.bands).max() + np.abs(penalty).max() + np.abs(system.missing).max()
 
 
 def _of_factor(problem: Problem, options: ALSOptions, model: Model, k: int) -> Callable[[Array], float]:
@@ -110,9 +117,7 @@ def test_a_mode_update_zeroes_the_gradient(problem: Problem, rank: int, seed: in
     factors, penalties = build_factors(problem, rank, seed), Penalties.of(problem, options)
     for k in range(problem.n_modes):
         of_factor = _of_factor(problem, options, model_of(factors), k)
-        equations, bands = _mode_equations(problem, factors, k), penalties.modes[k].bands
-        A = minimise_mode(equations, bands, problem.marginals[k], factors.factor(k), "mode")
-        scale = np.abs(equations.bands).max() + np.abs(bands).max() + np.abs(equations.missing).max()
+        A, scale = _minimised(problem, factors, k, penalties.modes.bands[k])
         size = max(1.0, np.abs(A).max())
         assert_allclose(gradient(of_factor, A), 0.0, atol=1e-9 * scale * size + 1e-11 * of_factor(A))
 
@@ -127,10 +132,8 @@ def test_a_row_update_zeroes_the_gradient_of_each_row_in_turn(
     factors, penalties = build_factors(problem, rank, seed), Penalties.of(problem, options)
     for k in range(problem.n_modes):
         of_factor = _of_factor(problem, options, model_of(factors), k)
-        equations, bands = _mode_equations(problem, factors, k), penalties.modes[k].bands
         old = factors.factor(k).copy()
-        new = minimise_mode(equations, bands, problem.marginals[k], old, "row")
-        scale = np.abs(equations.bands).max() + np.abs(bands).max() + np.abs(equations.missing).max()
+        new, scale = _minimised(problem, factors, k, penalties.modes.bands[k], "row")
         for i in range(len(new)):
             A = np.vstack([new[: i + 1], old[i + 1 :]])
             size = max(1.0, np.abs(A).max())
@@ -169,8 +172,8 @@ def test_a_singular_mode_moves_only_where_the_data_speak(update: str) -> None:
     problem = build_problem(1, levels=(5, 3), rows=200)
     problem.codes[problem.codes[:, 0] == 2, 0] = 1
     factors = build_factors(problem, 2, 1)
-    equations, old = _mode_equations(problem, factors, 0), factors.factor(0).copy()
-    new = minimise_mode(equations, np.zeros((1, 5)), problem.marginals[0], old, update)
+    old = factors.factor(0).copy()
+    new, _ = _minimised(problem, factors, 0, np.zeros((1, 5)), update)
     assert_array_equal(new[2], old[2])
     bare = ALSOptions(ridge=0.0, smoothness=(0.0, 0.0))
     slope = gradient(_of_factor(problem, bare, model_of(factors), 0), new)

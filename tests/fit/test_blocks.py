@@ -4,28 +4,32 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
 from csid._fit import blocks
+from csid._fit.factors import padded_rank
 from csid._fit.penalties import penalty_bands
 from fit.strategies import seeds
+from fit.systems import assemble
 from naive import dense_bands, dense_penalty, one_pass
 
 Array = np.ndarray
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+NO_NOISE = np.empty(0)
 
-widths, levels, ranks = st.integers(0, 2), st.integers(1, 7), st.integers(1, 9)
+widths, levels, ranks = st.integers(0, 2), st.integers(1, 7), st.integers(1, 18)
 
 
 def _random_bands(width: int, levels: int, F: int, rng: np.random.Generator) -> Array:
-    """Blocks of X^T X for random rows X that each touch `width + 1` neighbouring levels, plus a little ridge."""
+    """Symmetric blocks of rows that each touch `width + 1` neighbouring levels with one vector, plus a little ridge."""
     bands = np.zeros((width + 1, levels, F, F))
     for i in range(levels):
         reach = min(width + 1, levels - i)
-        X = rng.standard_normal((F + 2, reach, F))
+        X, w = rng.standard_normal((F + 2, F)), rng.standard_normal((F + 2, reach))
         for a in range(reach):
             for b in range(a, reach):
-                bands[b - a, i + a] += X[:, a].T @ X[:, b]
+                bands[b - a, i + a] += (X * (w[:, a] * w[:, b])[:, None]).T @ X
     bands[0] += 0.1 * np.eye(F)
     return bands
 
@@ -36,29 +40,92 @@ def _random_missing(levels: int, F: int, rows: int, rng: np.random.Generator) ->
     return rng.dirichlet(np.ones(levels)), Q.T @ Q
 
 
-@given(widths, levels, ranks, st.integers(1, 3), seeds)
+# --- the compiled pieces, which take padded arrays, on plain ones ---------------------------------------------------
+
+
+def _padded(array: Array, axes: int) -> Array:
+    """Zeros up to whole lanes on the last axes."""
+    more = padded_rank(array.shape[-1]) - array.shape[-1]
+    return np.pad(array, [(0, 0)] * (array.ndim - axes) + [(0, more)] * axes)
+
+
+_factor = njit(lambda H, width, levels, F, S: blocks.factor(H, width, levels, F, S))
+_lower = njit(lambda H, width, levels, F, S, X, m: blocks.solve_lower(H, width, levels, F, S, X, m))
+_upper = njit(lambda H, width, levels, F, S, X, m: blocks.solve_upper(H, width, levels, F, S, X, m))
+_solve = njit(lambda H, w, n, F, S, rhs, p, G, noise, x: blocks.solve(H, w, n, F, S, rhs, p, G, noise, x))
+_relax = njit(lambda H, width, levels, F, S, rhs, p, G, x: blocks.relax(H, width, levels, F, S, rhs, p, G, x))
+_product = njit(lambda H, width, levels, F, S, p, G, x, out: blocks.product(H, width, levels, F, S, p, G, x, out))
+
+
+def _shape(bands: Array) -> tuple[int, int, int, int]:
+    width, levels, F, _ = bands.shape
+    return width - 1, levels, F, padded_rank(F)
+
+
+def factor(bands: Array) -> tuple[int, Array]:
+    """What `factor` returns, and its output as it stands in bands."""
+    width, levels, F, S = _shape(bands)
+    H = _padded(bands, 2).ravel()
+    return _factor(H, width, levels, F, S), H.reshape(width + 1, levels, S, S)
+
+
+def solve(bands: Array, rhs: Array, p: Array, G: Array, noise: Array = NO_NOISE) -> tuple[int, Array]:
+    width, levels, F, S = _shape(bands)
+    x = np.zeros(levels * S)
+    failed = _solve(
+        _padded(bands, 2).ravel(), width, levels, F, S, _padded(rhs, 1).ravel(), p, _padded(G, 2), noise.ravel(), x
+    )
+    return failed, x.reshape(levels, S)[:, :F]
+
+
+def relax(bands: Array, rhs: Array, p: Array, G: Array, A: Array) -> tuple[int, Array]:
+    width, levels, F, S = _shape(bands)
+    x = _padded(A, 1).ravel()
+    failed = _relax(_padded(bands, 2).ravel(), width, levels, F, S, _padded(rhs, 1).ravel(), p, _padded(G, 2), x)
+    return failed, x.reshape(levels, S)[:, :F]
+
+
+def product(bands: Array, p: Array, G: Array, A: Array) -> Array:
+    width, levels, F, S = _shape(bands)
+    out = np.empty(levels * S)
+    _product(_padded(bands, 2).ravel(), width, levels, F, S, p, _padded(G, 2), _padded(A, 1).ravel(), out)
+    return out.reshape(levels, S)[:, :F]
+
+
+# --- against dense algebra ------------------------------------------------------------------------------------------
+
+
+@given(widths, levels, ranks, st.integers(1, 11), seeds)
 @settings(deadline=None, max_examples=60)
-def test_factor_and_solve_factored(width: int, levels: int, F: int, columns: int, seed: int) -> None:
+def test_factor_and_triangular_solves(width: int, levels: int, F: int, columns: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     bands = _random_bands(width, levels, F, rng)
+    _, _, _, S = _shape(bands)
     rhs = rng.standard_normal((levels, F, columns))
-    expected = np.linalg.solve(dense_bands(bands), rhs.reshape(levels * F, columns))
-    assert blocks.factor(bands) == -1
-    blocks.solve_factored(bands, rhs)
-    assert_allclose(rhs.reshape(levels * F, columns), expected, **CLOSE)
+    m = padded_rank(columns)
+    X = _padded(rhs, 1).ravel()
+    failed, H = factor(bands)
+    assert failed == -1
+    _lower(H.ravel(), width, levels, F, S, X, m)
+    U = np.linalg.cholesky(dense_bands(bands)).T
+    half = X.reshape(levels * F, m)[:, :columns]
+    assert_allclose(half, np.linalg.solve(U.T, rhs.reshape(-1, columns)), **CLOSE)
+    _upper(H.ravel(), width, levels, F, S, X, m)
+    assert_allclose(half, np.linalg.solve(dense_bands(bands), rhs.reshape(-1, columns)), **CLOSE)
 
 
 @given(widths, levels, ranks, seeds)
 @settings(deadline=None, max_examples=40)
 def test_factor_is_the_cholesky_factor(width: int, levels: int, F: int, seed: int) -> None:
-    """Diagonal blocks as lower factors, blocks beside them as they stand in U = L^T."""
+    """Above the diagonal the entries of U, on it their reciprocals."""
     bands = _random_bands(width, levels, F, np.random.default_rng(seed))
     U = np.linalg.cholesky(dense_bands(bands)).T.reshape(levels, F, levels, F)
-    blocks.factor(bands)
+    _, H = factor(bands)
     for i in range(levels):
-        assert_allclose(np.tril(bands[0, i]), U[i, :, i, :].T, **CLOSE)
+        assert_allclose(np.triu(H[0, i, :F, :F], 1), np.triu(U[i, :, i, :], 1), **CLOSE)
+        assert_allclose(1.0 / np.diag(H[0, i])[:F], np.diag(U[i, :, i, :]), **CLOSE)
         for d in range(1, min(width, levels - 1 - i) + 1):
-            assert_allclose(bands[d, i], U[i, :, i + d, :], **CLOSE)
+            assert_allclose(H[d, i, :F, :F], U[i, :, i + d, :], **CLOSE)
 
 
 @given(widths, levels, ranks, st.sampled_from([0, 1, 20]), seeds)
@@ -67,12 +134,22 @@ def test_solve_with_rows_without_the_predictor(width: int, levels: int, F: int, 
     rng = np.random.default_rng(seed)
     bands, (p, G) = _random_bands(width, levels, F, rng), _random_missing(levels, F, rows, rng)
     rhs = rng.standard_normal((levels, F))
-    given_rhs = rhs.copy()
     H = dense_bands(bands) + np.kron(np.outer(p, p), G)
-    A = np.empty_like(rhs)
-    assert blocks.solve(bands, rhs, p, blocks.root(G), A) == -1
+    failed, A = solve(bands, rhs, p, G)
+    assert failed == -1
     assert_allclose(A.ravel(), np.linalg.solve(H, rhs.ravel()), **CLOSE)
-    assert_array_equal(rhs, given_rhs)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 20])
+def test_noise_makes_a_draw_with_the_inverse_system_as_covariance(rows: int) -> None:
+    """A draw is linear in its noise: the noise's map T has T T^T = H^-1, exactly and not only on average."""
+    rng = np.random.default_rng(3)
+    bands, (p, G) = _random_bands(1, 4, 3, rng), _random_missing(4, 3, rows, rng)
+    rhs = rng.standard_normal((4, 3))
+    _, mean = solve(bands, rhs, p, G)
+    T = np.array([(solve(bands, rhs, p, G, unit)[1] - mean).ravel() for unit in np.eye(15)]).T
+    H = dense_bands(bands) + np.kron(np.outer(p, p), G)
+    assert_allclose(T @ T.T, np.linalg.inv(H), **CLOSE)
 
 
 @given(widths, levels, ranks, st.sampled_from([0, 1, 20]), seeds)
@@ -82,8 +159,9 @@ def test_relax_is_one_pass_over_the_rows(width: int, levels: int, F: int, rows: 
     bands, (p, G) = _random_bands(width, levels, F, rng), _random_missing(levels, F, rows, rng)
     rhs, A = rng.standard_normal((2, levels, F))
     expected = one_pass(dense_bands(bands) + np.kron(np.outer(p, p), G), rhs.ravel(), A)
-    assert blocks.relax(bands, rhs, p, G, A) == -1
-    assert_allclose(A, expected, **CLOSE)
+    failed, after = relax(bands, rhs, p, G, A)
+    assert failed == -1
+    assert_allclose(after, expected, **CLOSE)
 
 
 @pytest.mark.parametrize("width", [0, 1, 2])
@@ -94,10 +172,8 @@ def test_relax_repeated_converges_to_solve(width: int, rows: int) -> None:
     bands[0] += 2.0 * np.eye(4)
     rhs, A = rng.standard_normal((2, 6, 4))
     for _ in range(2000):
-        blocks.relax(bands, rhs, p, G, A)
-    solution = np.empty_like(rhs)
-    blocks.solve(bands, rhs, p, blocks.root(G), solution)
-    assert_allclose(A, solution, rtol=1e-8, atol=1e-10)
+        _, A = relax(bands, rhs, p, G, A)
+    assert_allclose(A, solve(bands, rhs, p, G)[1], rtol=1e-8, atol=1e-10)
 
 
 @given(widths, levels, ranks, seeds, st.data())
@@ -108,18 +184,18 @@ def test_the_first_indefinite_level_is_reported(
     rng = np.random.default_rng(seed)
     bad = data.draw(st.integers(0, levels - 1))
     bands = _random_bands(width, levels, F, rng)
-    bands[0, bad:] -= 100.0 * np.eye(F)
+    bands[0, bad:] -= 1000.0 * np.eye(F)
     rhs, p, G = rng.standard_normal((levels, F)), np.zeros(levels), np.zeros((F, F))
-    assert blocks.relax(bands, rhs, p, G, np.zeros((levels, F))) == bad
-    assert blocks.solve(bands.copy(), rhs, p, blocks.root(G), np.empty_like(rhs)) == bad
-    assert blocks.factor(bands) == bad
+    assert relax(bands, rhs, p, G, np.zeros((levels, F)))[0] == bad
+    assert solve(bands, rhs, p, G)[0] == bad
+    assert factor(bands)[0] == bad
 
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_are_reported(entry: float) -> None:
     bands = _random_bands(1, 4, 3, np.random.default_rng(0))
     bands[0, 2, 1, 1] = entry
-    assert blocks.factor(bands) == 2
+    assert factor(bands)[0] == 2
 
 
 def test_a_level_known_only_through_its_neighbour_is_reported() -> None:
@@ -131,38 +207,17 @@ def test_a_level_known_only_through_its_neighbour_is_reported() -> None:
         G = q[:, None] * q
         bands = np.zeros((2, 2, 1, 1))
         bands[0, 0], bands[1, 0], bands[0, 1] = (1 - t) ** 2 * G, t * (1 - t) * G, t**2 * G
-        assert blocks.factor(bands) == 1
+        assert factor(bands)[0] == 1
 
 
 @given(widths, levels, ranks, st.sampled_from([0, 1, 20]), seeds)
 @settings(deadline=None, max_examples=40)
-def test_product_and_gradient(width: int, levels: int, F: int, rows: int, seed: int) -> None:
+def test_product(width: int, levels: int, F: int, rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     bands, (p, G) = _random_bands(width, levels, F, rng), _random_missing(levels, F, rows, rng)
     A = rng.standard_normal((levels, F))
     H = dense_bands(bands) + np.kron(np.outer(p, p), G)
-    assert_allclose(blocks.product(bands, p, G, A).ravel(), H @ A.ravel(), rtol=1e-12, atol=1e-12 * np.abs(H).max())
-    rhs, residual, size = rng.standard_normal((levels, F)), np.empty_like(A), np.empty_like(A)
-    largest = blocks.gradient(bands, rhs, p, G, A, residual, size)
-    assert_allclose(residual.ravel(), rhs.ravel() - H @ A.ravel(), rtol=1e-12, atol=1e-12 * np.abs(H).max())
-    assert_allclose(size.ravel(), np.diag(H), rtol=1e-14)
-    assert largest == size.max()
-
-
-def test_a_gradient_that_overflows_is_reported() -> None:
-    residual, size = np.empty((1, 1)), np.empty((1, 1))
-    G = np.zeros((1, 1))
-    huge = np.full((1, 1), 1e200)
-    assert np.isnan(blocks.gradient(np.full((1, 1, 1, 1), 1e200), huge, np.ones(1), G, huge, residual, size))
-
-
-def test_only_a_step_that_lowers_is_taken() -> None:
-    one, none = np.ones((1, 1)), np.zeros((1, 1))
-    A = one.copy()
-    assert not blocks.take_step(3.0 * one, np.ones((1, 1, 1, 1)), np.ones(1), none, one, one, A)
-    assert_array_equal(A, one)
-    assert blocks.take_step(one, np.ones((1, 1, 1, 1)), np.ones(1), none, one, one, A)
-    assert_array_equal(A, 2.0 * one)
+    assert_allclose(product(bands, p, G, A).ravel(), H @ A.ravel(), rtol=1e-12, atol=1e-11 * np.abs(H).max())
 
 
 @given(levels, ranks, st.floats(0.0, 3.0), seeds)
@@ -170,32 +225,50 @@ def test_only_a_step_that_lowers_is_taken() -> None:
 def test_lowers_says_whether_the_quadratic_falls(levels: int, F: int, length: float, seed: int) -> None:
     """Along the way to the minimum, a step lowers the quadratic up to twice the way."""
     rng = np.random.default_rng(seed)
-    bands, p, G = _random_bands(1, levels, F, rng), np.zeros(levels), np.zeros((F, F))
-    H, (rhs, A) = dense_bands(bands), rng.standard_normal((2, levels, F))
-    residual = rhs - (H @ A.ravel()).reshape(A.shape)
-    step = length * np.linalg.solve(H, residual.ravel()).reshape(A.shape)
-    image, diagonal = blocks.product(bands, p, G, step), np.diag(H).reshape(A.shape)
+    H, (rhs, A) = dense_bands(_random_bands(1, levels, F, rng)), rng.standard_normal((2, levels * F))
+    residual = rhs - H @ A
+    step = length * np.linalg.solve(H, residual)
     if length == 0.0 or 1e-6 < length < 2.0 - 1e-6:
-        assert blocks.lowers(step, A, residual, image, diagonal)
+        assert blocks.lowers(step, A, residual, H @ step, np.diag(H).copy())
     elif length > 2.0 + 1e-6:
-        assert not blocks.lowers(step, A, residual, image, diagonal)
+        assert not blocks.lowers(step, A, residual, H @ step, np.diag(H).copy())
 
 
 def test_a_gain_within_rounding_does_not_count() -> None:
     """A step along a flat direction gains nothing, whatever its sums round to."""
-    one = np.ones((1, 1))
+    one = np.ones(1)
     assert not blocks.lowers(1e9 * one, one, 1e-17 * one, 0.0 * one, one)
     assert not blocks.lowers(np.nan * one, one, one, one, one)
 
 
-@given(widths, st.integers(1, 7), ranks, st.sampled_from([1, 2]), st.floats(0, 5), seeds)
-@settings(deadline=None, max_examples=40)
-def test_add_penalty(width: int, levels: int, F: int, order: int, damping: float, seed: int) -> None:
-    """The same numbers on every component, of a bandwidth that may differ from the data's; inputs unchanged."""
-    bands = _random_bands(width, levels, F, np.random.default_rng(seed))
+@given(st.booleans(), st.integers(1, 7), ranks, st.integers(1, 3), st.sampled_from([1, 2]), seeds)
+@settings(deadline=None, max_examples=60)
+def test_assemble(linear: bool, levels: int, F: int, outputs: int, order: int, seed: int) -> None:
+    """From lower triangles: what stands above the diagonal of a sum is not read."""
+    rng = np.random.default_rng(seed)
+    S = padded_rank(F)
+    full = _padded(_random_bands(1, levels + 1, F, rng), 2)
+    D, O = (np.tril(sums) + np.triu(np.full((S, S), np.nan), 1) for sums in full)  # noqa: E741
+    R, V = _padded(rng.standard_normal((levels + 1, outputs, F)), 1), _padded(rng.standard_normal((outputs, F)), 1)
+    scale, p = rng.random(outputs), rng.dirichlet(np.ones(levels))
     penalty = penalty_bands(levels, levels, 0.3, 0.7, order)
-    given_bands = bands.copy()
-    total = blocks.add_penalty(bands, penalty, damping)
-    expected = dense_bands(bands) + np.kron(dense_penalty(penalty), np.eye(F)) + damping * np.eye(levels * F)
-    assert_allclose(dense_bands(total), expected, rtol=1e-13, atol=1e-13)
-    assert_array_equal(bands, given_bands)
+    system = assemble((D, O if linear else O[:0], R), V, scale, penalty, p, F)
+    VtV = (V[:, :F].T * scale) @ V[:, :F]
+    data = VtV * full[: 1 + linear, :levels, :F, :F]
+    expected = dense_bands(data) + np.kron(dense_penalty(penalty), np.eye(F))
+    assert_allclose(dense_bands(system.bands), expected, rtol=1e-12, atol=1e-12)
+    contracted = np.einsum("ijf,jf,j->if", R, V, scale)[:, :F]
+    assert_allclose(system.rhs, contracted[:-1] + p[:, None] * contracted[-1], rtol=1e-12, atol=1e-12)
+    assert_allclose(system.missing, VtV * full[0, levels, :F, :F], rtol=1e-12, atol=1e-12)
+
+
+def test_an_overflow_is_reported_and_changes_nothing() -> None:
+    A, R = np.zeros((2, 8)), np.zeros((2, 1, 8))
+    A[0, 0] = R[0, 0, 0] = 1e200
+    D = np.zeros((2, 8, 8))
+    D[0, 0, 0] = 1e200
+    before = A.copy()
+    none, one = np.zeros((0, 8, 8)), np.ones(1)
+    status = blocks.minimise(D, none, R, np.ones((1, 8)), one, np.zeros((1, 1)), one, 1, None, A)
+    assert status == blocks.OVERFLOW
+    assert_array_equal(A, before)

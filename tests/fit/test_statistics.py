@@ -14,31 +14,32 @@ from csid._fit.als import ALSOptions, fit_als
 from csid._fit.factors import Factors, random_factors
 from csid._fit.problem import Problem
 from csid._fit.statistics import (
-    NormalEquations,
+    LevelSums,
     Workers,
-    normal_equations,
-    output_equations,
+    level_sums,
+    output_sums,
     partial_products,
     residual_sums,
     row_parts,
 )
 from fit.strategies import build_factors, build_problem, problems, ranks, seeds
-from naive import dense_bands, gradient, mode_system, model_of, objective, output_system, values
+from fit.systems import data_system
+from naive import gradient, mode_system, model_of, objective, output_system, values
 
 Array = np.ndarray
 TIGHT = {"rtol": 1e-10, "atol": 1e-10}
 
 
-def _equations(problem: Problem, factors: Factors, workers: Workers) -> list[NormalEquations]:
+def _sums(problem: Problem, factors: Factors, workers: Workers) -> list[LevelSums]:
     """Those of every mode, at fixed factors."""
     visits = partial_products(problem, factors, workers)
-    return [normal_equations(problem, factors, k, outside, modes, workers) for k, outside, modes in visits]
+    return [level_sums(problem, factors, k, outside, modes, workers) for k, outside, modes in visits]
 
 
-def _dense(equations: NormalEquations, p: Array) -> tuple[Array, Array]:
-    """H (I F, I F) with the rows in which the predictor is missing, and r (I F,)."""
-    H = dense_bands(equations.bands) + np.kron(np.outer(p, p), equations.missing)
-    return H, equations.rhs.ravel()
+def _systems(problem: Problem, factors: Factors) -> list[tuple[Array, Array]]:
+    """The data's part of every mode's quadratic, densely."""
+    sums = _sums(problem, factors, Workers())
+    return [data_system(problem, factors, k, sums[k]).dense(problem.marginals[k]) for k in range(problem.n_modes)]
 
 
 @pytest.fixture
@@ -57,12 +58,10 @@ def two_threads() -> Iterator[Workers]:
 @settings(deadline=None, max_examples=60)
 def test_normal_equations(problem: Problem, rank: int, seed: int) -> None:
     factors = build_factors(problem, rank, seed)
-    for k, equations in enumerate(_equations(problem, factors, Workers())):
-        H, r = _dense(equations, problem.marginals[k])
+    for k, (H, r) in enumerate(_systems(problem, factors)):
         expected_H, expected_r = mode_system(problem, model_of(factors), k)
         assert_allclose(H, expected_H, **TIGHT)
         assert_allclose(r, expected_r, **TIGHT)
-        assert equations.bands.flags.c_contiguous
 
 
 @given(problems(max_modes=3, max_levels=4, max_rows=20), st.integers(1, 4), seeds)
@@ -72,12 +71,11 @@ def test_the_gradient_of_the_objective_is_twice_h_a_minus_r(problem: Problem, ra
     factors = build_factors(problem, rank, seed)
     model = model_of(factors)
     bare = ALSOptions(ridge=0.0, smoothness=(0.0,) * problem.n_modes)
-    for k, equations in enumerate(_equations(problem, factors, Workers())):
+    for k, (H, r) in enumerate(_systems(problem, factors)):
 
         def of_mode(A: Array, k: int = k) -> float:
             return objective(problem, bare, model._replace(A=[*model.A[:k], A, *model.A[k + 1 :]]))
 
-        H, r = _dense(equations, problem.marginals[k])
         slopes = gradient(of_mode, model.A[k])
         scale = max(1.0, of_mode(model.A[k]), np.abs(H).max())
         assert_allclose(2.0 * (H @ model.A[k].ravel() - r), slopes.ravel(), rtol=1e-9, atol=1e-11 * scale)
@@ -85,12 +83,12 @@ def test_the_gradient_of_the_objective_is_twice_h_a_minus_r(problem: Problem, ra
 
 @given(problems(), ranks, seeds)
 @settings(deadline=None, max_examples=40)
-def test_output_equations(problem: Problem, rank: int, seed: int) -> None:
+def test_output_sums(problem: Problem, rank: int, seed: int) -> None:
     factors = build_factors(problem, rank, seed)
-    gram, rhs = output_equations(problem, factors, Workers())
+    gram, rhs = output_sums(problem, factors, Workers())
     expected_gram, expected_rhs = output_system(problem, model_of(factors))
-    assert_allclose(gram, expected_gram, **TIGHT)
-    assert_allclose(rhs, expected_rhs, **TIGHT)
+    assert_allclose(gram[:rank, :rank] / problem.total_weight, expected_gram, **TIGHT)
+    assert_allclose(rhs[:, :rank] / problem.total_weight, expected_rhs, **TIGHT)
 
 
 @given(problems(), ranks, seeds)
@@ -112,13 +110,12 @@ def _many_modes(linear: bool) -> tuple[Problem, Factors]:
 def test_grouped_modes_give_the_same_equations(monkeypatch: pytest.MonkeyPatch, linear: bool) -> None:
     problem, factors = _many_modes(linear)
     monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 3)
-    grouped = _equations(problem, factors, Workers())
+    grouped = _sums(problem, factors, Workers())
     monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 100)
-    anew = _equations(problem, factors, Workers())
+    anew = _sums(problem, factors, Workers())
     for f, g in zip(grouped, anew, strict=True):
-        assert_allclose(f.bands, g.bands, rtol=1e-12, atol=1e-15)
-        assert_allclose(f.rhs, g.rhs, rtol=1e-12, atol=1e-15)
-        assert_allclose(f.missing, g.missing, rtol=1e-12, atol=1e-15)
+        for x, y in zip(f, g, strict=True):
+            assert_allclose(x, y, rtol=1e-12, atol=1e-13)
 
 
 def test_when_modes_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,11 +175,10 @@ def test_threads_never_change_a_bit_of_the_sums(two_threads: Workers, linear: bo
     problem = build_problem(1, levels=(4, 3, 1), rows=500, outputs=2, linear=linear, missing=0.2, weighted=True)
     factors = build_factors(problem, 11, 1)
     assert len(row_parts(problem.n_rows)) == 64
-    for f, g in zip(_equations(problem, factors, Workers()), _equations(problem, factors, two_threads), strict=True):
-        assert_array_equal(f.bands, g.bands)
-        assert_array_equal(f.rhs, g.rhs)
-        assert_array_equal(f.missing, g.missing)
-    for sums in (output_equations, residual_sums):
+    for f, g in zip(_sums(problem, factors, Workers()), _sums(problem, factors, two_threads), strict=True):
+        for x, y in zip(f, g, strict=True):
+            assert_array_equal(x, y)
+    for sums in (output_sums, residual_sums):
         for x, y in zip(sums(problem, factors, Workers()), sums(problem, factors, two_threads), strict=True):
             assert_array_equal(x, y)
 
@@ -209,8 +205,7 @@ def test_threads_never_change_a_bit_of_a_fit(two_threads: Workers, update: str, 
 @settings(deadline=None, max_examples=30)
 def test_sums_over_parts_are_the_sums_over_rows(problem: Problem, rank: int, seed: int) -> None:
     factors = build_factors(problem, rank, seed)
-    for k, equations in enumerate(_equations(problem, factors, Workers())):
-        H, r = _dense(equations, problem.marginals[k])
+    for k, (H, r) in enumerate(_systems(problem, factors)):
         expected_H, expected_r = mode_system(problem, model_of(factors), k)
         assert_allclose(H, expected_H, **TIGHT)
         assert_allclose(r, expected_r, **TIGHT)

@@ -18,23 +18,12 @@ from csid._fit.conjugate_gradients import NormalOperator, solve_mode
 from csid._fit.factors import Factors
 from csid._fit.penalties import Penalty
 from csid._fit.problem import Problem
-from csid._fit.statistics import (
-    NormalEquations,
-    Workers,
-    normal_equations,
-    output_equations,
-    partial_products,
-    residual_sums,
-)
+from csid._fit.statistics import LevelSums, Workers, level_sums, output_sums, partial_products, residual_sums
 
 Array = NDArray[np.float64]
 
 Update = Literal["mode", "row", "cg"]
 Status = Literal["converged", "early_stopped", "max_iter"]
-
-
-_PROXIMAL_STEPS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
-"""Multiples of its largest diagonal entry that are added to a system, one after another, until it can be solved."""
 
 
 class NumericalTrouble(ArithmeticError):
@@ -80,28 +69,25 @@ class ALSResult:
 
 @dataclass(frozen=True)
 class Penalties:
-    """The penalty of each factor, and of the output factor."""
+    """The penalty of the factors, and of the output factor."""
 
-    modes: tuple[Penalty, ...]
+    modes: Penalty
     output: Penalty
 
     @classmethod
     def of(cls, problem: Problem, options: ALSOptions) -> "Penalties":
-        rho, order, K = options.ridge, options.smoothness_order, problem.n_outputs
+        rho, order, K = options.ridge, options.smoothness_order, np.array([problem.n_outputs])
         return cls(
-            tuple(
-                Penalty(int(I_n), int(ordered), rho, mu, order)
-                for I_n, ordered, mu in zip(problem.levels, problem.ordered, options.smoothness, strict=True)
-            ),
-            Penalty(K, K, rho, options.output_smoothness, order),
+            Penalty(problem.levels, problem.ordered, rho, np.array(options.smoothness, dtype=np.float64), order),
+            Penalty(K, K, rho, np.array([options.output_smoothness]), order),
         )
 
     def per_component(self, factors: Factors) -> Array:
         """Penalty of each factor and component, (N, F), and with several outputs (N + 1, F)."""
-        values = [penalty.per_component(factors.factor(n)) for n, penalty in enumerate(self.modes)]
-        if len(factors.V) > 1:
-            values.append(self.output.per_component(factors.output_factor))
-        return np.array(values)
+        costs = self.modes.per_component(factors.table, factors.offsets, factors.rank)
+        if len(factors.V) == 1:
+            return costs
+        return np.vstack([costs, self.output.per_component(factors.V, np.zeros(1, np.intp), factors.rank)])
 
 
 @np.errstate(over="ignore", invalid="ignore")  # an overflow is reported once, as NumericalTrouble
@@ -148,62 +134,44 @@ def fit_als(
 def sweep(problem: Problem, options: ALSOptions, penalties: Penalties, factors: Factors, workers: Workers) -> None:
     """Update every factor once, in place."""
     for k, outside, modes in partial_products(problem, factors, workers):
-        A = factors.factor(k)
+        penalty, p = penalties.modes.bands[k], problem.marginals[k]
         if options.update == "cg":
-            operator = NormalOperator(problem, factors, k, outside, modes, penalties.modes[k].bands, workers)
-            A = solve_mode(operator, A)
+            operator = NormalOperator(problem, factors, k, outside, modes, penalty, workers)
+            factors.set_factor(k, solve_mode(operator, factors.factor(k)))
         else:
-            equations = normal_equations(problem, factors, k, outside, modes, workers)
-            A = minimise_mode(equations, penalties.modes[k].bands, problem.marginals[k], A, options.update)
-        factors.set_factor(k, A)
+            sums, by_rows = level_sums(problem, factors, k, outside, modes, workers), options.update == "row"
+            minimise(sums, factors.V, problem.mean_scale, penalty, p, factors.rank, factors.padded_factor(k), by_rows)
     if problem.n_outputs > 1:
         update_outputs(problem, penalties, factors, workers)
     balance_scales(penalties, factors)
 
 
-def minimise_mode(equations: NormalEquations, penalty: Array, p: Array, A: Array, update: Update) -> Array:
-    """The factor that minimises a mode's quadratic (`"mode"`), or one pass over its rows (`"row"`).
-
-    The system is solved for the step from A, so that its rounding errors shrink as the fit converges. Where it is
-    singular, as without ridge at a level with too few rows, a small multiple of |A - A_old|^2 is added. Only a step
-    that gains more than rounding is taken, so the objective cannot rise.
-    """
-    A, G = A.copy(), equations.missing
-    residual, size, step = np.empty_like(A), np.empty_like(A), np.zeros_like(A)
-    system = blocks.add_penalty(equations.bands, penalty, 0.0)
-    largest = blocks.gradient(system, equations.rhs, p, G, A, residual, size)
-    if np.isnan(largest):
+def minimise(
+    sums: LevelSums, V: Array, scale: Array, penalty: Array, p: Array, rank: int, A: Array, by_rows: bool = False
+) -> None:
+    """Move a padded factor to the minimum of its mode's quadratic, or by one pass over its rows: `blocks.minimise`."""
+    status = blocks.minimise(*sums, V, scale, penalty, p, rank, True if by_rows else None, A)
+    if status == blocks.OVERFLOW:
         raise NumericalTrouble("the products of factors overflow. Raise `ridge` or `smoothness`, or lower `rank`.")
-    C = blocks.root(G)
-    for proximal in _PROXIMAL_STEPS:
-        bands = blocks.add_penalty(equations.bands, penalty, proximal * largest)
-        if update == "row":
-            step[:] = 0.0
-            failed = blocks.relax(bands, residual, p, G, step)
-        else:
-            failed = blocks.solve(bands, residual, p, C, step)
-        if failed < 0 and blocks.take_step(step, system, p, G, residual, size, A):
-            break
-    return A
 
 
 def update_outputs(problem: Problem, penalties: Penalties, factors: Factors, workers: Workers) -> None:
     """Minimise over the output factor V, whose rows share one Gram matrix."""
-    gram, rhs = output_equations(problem, factors, workers)
-    K, F = rhs.shape
-    equations = NormalEquations(np.broadcast_to(gram, (1, K, F, F)), rhs, np.zeros((F, F)))
-    V = minimise_mode(equations, penalties.output.bands, np.zeros(K), factors.output_factor, "mode")
-    factors.output_factor[:] = V
+    gram, rhs = output_sums(problem, factors, workers)
+    K, S = rhs.shape
+    alike = np.concatenate([np.tile(gram, (K, 1, 1)), np.zeros((1, S, S))])
+    sums = alike, np.zeros((0, S, S)), np.vstack([rhs, np.zeros(S)])[:, None]
+    V = np.vstack([factors.V, np.zeros(S)])
+    minimise(sums, np.ones((1, S)), problem.mean_scale, penalties.output.bands[0], np.zeros(K), factors.rank, V)
+    factors.V[:] = V[:K]
 
 
 def balance_scales(penalties: Penalties, factors: Factors) -> None:
     """Share out each component's scale so that every factor pays the same penalty: the least sum at equal products."""
     cost = penalties.per_component(factors)
-    paying = (cost > 0).all(axis=0)
-    logs = np.log(np.where(paying, cost, 1.0))
+    logs = np.log(np.where((cost > 0).all(axis=0), cost, 1.0))
     scale = np.exp(0.5 * (logs.mean(axis=0) - logs))
-    for n in range(factors.n_modes):
-        factors.set_factor(n, factors.factor(n) * scale[n])
+    factors.rescale(scale)
     if len(factors.V) > 1:
         factors.output_factor[:] *= scale[-1]
 

@@ -106,4 +106,5 @@ def solve_mode(operator: NormalOperator, A: Array) -> Array:
         z = inverse * residual
         power, previous = float((residual * z).sum()), power
         direction = z + (power / previous) * direction
-    return A + step if lowers(step, A, first, first - residual, diagonal) else A
+    lower = lowers(*(array.ravel() for array in (step, A, first, first - residual, diagonal)))
+    return A + step if lower else A

@@ -39,10 +39,20 @@ class Factors:
         start = int(self.offsets[n])
         return self.table[start : start + int(self.levels[n]), : self.rank]
 
+    def padded_factor(self, n: int) -> Array:
+        """A view of `A_n` with the row of a missing cell behind it, padded to whole lanes: (I_n + 1, S)."""
+        start = int(self.offsets[n])
+        return self.table[start : start + int(self.levels[n]) + 1]
+
     def set_factor(self, n: int, A: Array) -> None:
         """Replace `A_n` and the row `p_n^T A_n` that stands for a missing cell."""
         self.factor(n)[:] = A
         self.table[int(self.offsets[n]) + int(self.levels[n]), : self.rank] = self.marginals[n] @ A
+
+    def rescale(self, scale: Array) -> None:
+        """Multiply the columns of each factor by a row of `scale`, (N, F)."""
+        for n in range(self.n_modes):
+            self.padded_factor(n)[:, : self.rank] *= scale[n]
 
     @property
     def output_factor(self) -> Array:

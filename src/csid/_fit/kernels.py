@@ -292,6 +292,44 @@ def evaluate(
 
 
 @kernel
+def residual_sums(
+    codes: Any,
+    fractions: Any,
+    unit: float,
+    weights: Any,
+    targets: Any,
+    table: Any,
+    bases: Any,
+    modes: Any,
+    V: Any,
+    bias: Any,
+    start: int,
+    stop: int,
+    sums: Any,
+) -> None:
+    """Adds to sums (2, K) the weighted sums of the residuals y_j - f_j(x) and of their squares."""
+    S = table.shape[1]
+    buffer = _rows_per_buffer(S)
+    Q = np.empty(buffer * S)
+    one = np.empty((0, 1))
+    in_order = np.empty(0, np.intp)
+    for first in range(start, stop, buffer):
+        n = min(buffer, stop - first)
+        _products(codes, fractions, unit, first, n, one, table, bases, modes, in_order, Q)
+        for j in range(V.shape[0]):
+            some, squares = 0.0, 0.0
+            for r in range(n):
+                s = splat(0.0)
+                for g in range(0, S, WIDTH):
+                    s = mul_add(load(Q, r * S + g), load(V, j * S + g), s)
+                residual = targets[first + r, j] - (bias[j] + total(s))
+                some += weights[first + r] * residual
+                squares += weights[first + r] * residual * residual
+            sums[0, j] += some
+            sums[1, j] += squares
+
+
+@kernel
 def project(
     codes: Any,
     fractions: Any,

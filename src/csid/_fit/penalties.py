@@ -43,36 +43,47 @@ def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) 
 
 
 @kernel
-def _penalty_per_component(A: Any, ordered: int, rho: float, mu: float, order: int) -> Any:
-    levels, F = A.shape
-    value = np.zeros(F)
-    for i in range(levels):
-        for f in range(F):
-            value[f] += rho * A[i, f] * A[i, f]
-    if mu != 0.0:
-        for i in range(ordered - order):
+def costs_per_component(
+    table: Any, offsets: Any, levels: Any, ordered: Any, rho: float, mu: Any, order: int, F: int
+) -> Any:
+    """rho |A_n(:, f)|^2 + mu_n |T_n A_n(:, f)|^2, (N, F), for factors stacked in a table.
+
+    From the differences themselves: the bands would lose those of a column that is almost flat.
+    """
+    N = len(levels)
+    costs = np.zeros((N, F))
+    for n in range(N):
+        first = offsets[n]
+        for i in range(first, first + levels[n]):
             for f in range(F):
-                step = A[i + 1, f] - A[i, f]
-                if order == 2:
-                    step = A[i + 2, f] - A[i + 1, f] - step
-                value[f] += mu * step * step
-    return value
+                costs[n, f] += rho * table[i, f] * table[i, f]
+        if mu[n] != 0.0:
+            for i in range(first, first + ordered[n] - order):
+                for f in range(F):
+                    step = table[i + 1, f] - table[i, f]
+                    if order == 2:
+                        step = table[i + 2, f] - table[i + 1, f] - step
+                    costs[n, f] += mu[n] * step * step
+    return costs
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """`rho ||A||_F^2 + mu ||T A||_F^2` on a factor with some levels, of which the first `ordered` have neighbours."""
+    """`rho ||A_n||_F^2 + mu_n ||T_n A_n||_F^2`, on I_n levels of which the first `ordered` have neighbours."""
 
-    levels: int
-    ordered: int
+    levels: NDArray[np.intp]
+    ordered: NDArray[np.intp]
     rho: float
-    mu: float
+    mu: Array
     order: int
 
     @cached_property
-    def bands(self) -> Array:
-        return penalty_bands(self.levels, self.ordered, self.rho, self.mu, self.order)
+    def bands(self) -> list[Array]:
+        """The diagonals of each factor's penalty, as `penalty_bands` gives them."""
+        numbers = zip(self.levels.tolist(), self.ordered.tolist(), self.mu.tolist(), strict=True)
+        return [penalty_bands(levels, ordered, self.rho, mu, self.order) for levels, ordered, mu in numbers]
 
-    def per_component(self, A: Array) -> Array:
-        """Its value for each column of A, from the differences themselves: the bands would lose a flat column's."""
-        return np.asarray(_penalty_per_component(np.ascontiguousarray(A), self.ordered, self.rho, self.mu, self.order))
+    def per_component(self, table: Array, offsets: NDArray[np.intp], rank: int) -> Array:
+        """Its value for each factor and component, (N, F), for factors stacked in a table."""
+        rho, mu, order = self.rho, self.mu, self.order
+        return np.asarray(costs_per_component(table, offsets, self.levels, self.ordered, rho, mu, order, rank))

@@ -74,6 +74,11 @@ class Problem:
         """The paper's M."""
         return float(self.weights.sum())
 
+    @cached_property
+    def mean_scale(self) -> Array:
+        """1 / M for each output."""
+        return np.full(self.n_outputs, 1.0 / self.total_weight)
+
     @property
     def data_bytes(self) -> int:
         """Bytes of the encoded samples."""

@@ -6,21 +6,20 @@ number of threads never changes a bit of the result.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit import kernels
-from csid._fit.compiled import kernel
 from csid._fit.factors import Factors
 from csid._fit.problem import Problem
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+LevelSums = tuple[Array, Array, Array]
 
 _ROWS_PER_PART = 16_384
 _MOST_PARTS = 64
@@ -56,20 +55,6 @@ def row_parts(rows: int, bytes_per_part: int = 0) -> list[tuple[int, int]]:
     count = max(1, min(_MOST_PARTS, rows // _ROWS_PER_PART, _PARTIAL_SUM_BYTES // max(1, bytes_per_part)))
     edges = [part * rows // count for part in range(count + 1)]
     return list(pairwise(edges))
-
-
-@dataclass(frozen=True)
-class NormalEquations:
-    """The data's part of a mode's quadratic, divided by the total weight M.
-
-    bands : (width + 1, I, F, F) blocks of the levels; width is 1 with interpolation, 0 without.
-    rhs : (I, F), the rows in which the predictor is missing included.
-    missing : (F, F), Gram matrix G of those rows; they add `(p p^T) kron G` to the bands.
-    """
-
-    bands: Array
-    rhs: Array
-    missing: Array
 
 
 def partial_products(
@@ -120,15 +105,15 @@ def multiply(
     workers.map(fill, row_parts(problem.n_rows))
 
 
-def _accumulate(
+def level_sums(
     problem: Problem, factors: Factors, k: int, outside: Array, modes: NDArray[np.intp], workers: Workers
-) -> tuple[Array, Array, Array]:
-    """The sums D, O, R of `kernels.accumulate` over all rows."""
+) -> LevelSums:
+    """The sums D, O, R of `kernels.accumulate` over all rows: what the normal equations of mode k need of the data."""
     S = factors.table.shape[1]
     levels = int(problem.levels[k]) + 1
     shape_O = (levels if len(problem.fractions) else 0, S, S)
 
-    def accumulate(part: tuple[int, int]) -> tuple[Array, Array, Array]:
+    def accumulate(part: tuple[int, int]) -> LevelSums:
         D, O, R = np.zeros((levels, S, S)), np.zeros(shape_O), np.zeros((levels, problem.n_outputs, S))  # noqa: E741
         kernels.accumulate(
             *problem.cells,
@@ -156,85 +141,34 @@ def _accumulate(
     return sums
 
 
-@kernel
-def _assemble(D: Any, O: Any, R: Any, V: Any, scale: float, bands: Any, rhs: Any) -> None:  # noqa: E741
-    """Symmetric blocks times V^T V, and right-hand sides contracted with V, from padded lower triangles."""
-    F = bands.shape[2]
-    for a in range(F):
-        for b in range(a + 1):
-            VtV = 0.0
-            for j in range(V.shape[0]):
-                VtV += V[j, a] * V[j, b]
-            for i in range(bands.shape[1]):
-                bands[0, i, a, b] = bands[0, i, b, a] = scale * VtV * D[i, a, b]
-                if bands.shape[0] > 1:
-                    bands[1, i, a, b] = bands[1, i, b, a] = scale * VtV * O[i, a, b]
-    for i in range(rhs.shape[0]):
-        for a in range(F):
-            s = 0.0
-            for j in range(V.shape[0]):
-                s += R[i, j, a] * V[j, a]
-            rhs[i, a] = scale * s
-
-
-def normal_equations(
-    problem: Problem, factors: Factors, k: int, outside: Array, modes: NDArray[np.intp], workers: Workers
-) -> NormalEquations:
-    """Accumulate the normal equations of mode k: the quadratic form of Eq. (8) in `A_k`."""
-    D, O, R = _accumulate(problem, factors, k, outside, modes, workers)  # noqa: E741
-    F, I = factors.rank, int(problem.levels[k])  # noqa: E741
-    bands = np.empty((2 if len(O) else 1, I + 1, F, F))
-    rhs = np.empty((I + 1, F))
-    _assemble(D, O, R, factors.V, 1.0 / problem.total_weight, bands, rhs)
-    return NormalEquations(
-        bands=np.ascontiguousarray(bands[:, :I]),
-        rhs=rhs[:I] + problem.marginals[k][:, None] * rhs[I],
-        missing=bands[0, I],
-    )
-
-
-def output_equations(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
-    """Normal equations of the output mode: Gram matrix (F, F) shared by all outputs, right-hand sides (K, F)."""
+def output_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
+    """Sums over rows for the output mode: Gram matrix (S, S) shared by all outputs, right-hand sides (K, S)."""
     k = int(np.argmin(problem.levels))
     modes = np.arange(problem.n_modes, dtype=np.intp)
-    D, O, R = _accumulate(problem, factors, k, problem.roots[:, None], modes, workers)  # noqa: E741
-    F = factors.rank
-    lower = np.tril((D.sum(axis=0) + 2.0 * O.sum(axis=0))[:F, :F])
-    gram = lower + np.tril(lower, -1).T
-    return gram / problem.total_weight, R.sum(axis=0)[:, :F] / problem.total_weight
+    D, O, R = level_sums(problem, factors, k, problem.roots[:, None], modes, workers)  # noqa: E741
+    lower = np.tril(D.sum(axis=0) + 2.0 * O.sum(axis=0))
+    return lower + np.tril(lower, -1).T, R.sum(axis=0)
 
 
 def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
     """Weighted sums over rows of the residuals and of their squares, one of each per output."""
     modes = np.arange(problem.n_modes, dtype=np.intp)
 
-    @np.errstate(over="ignore", invalid="ignore")  # in the thread that runs it; the caller looks at the result
-    def sums(part: tuple[int, int]) -> tuple[Array, Array]:
-        first, second = np.zeros(problem.n_outputs), np.zeros(problem.n_outputs)
-        for start in range(part[0], part[1], _ROWS_PER_PART):
-            rows = slice(start, min(start + _ROWS_PER_PART, part[1]))
-            residuals = problem.targets[rows] - values_of(problem, factors, modes, rows)
-            weighted = problem.weights[rows, None] * residuals
-            first += weighted.sum(axis=0)
-            second += (weighted * residuals).sum(axis=0)
-        return first, second
+    def sums(part: tuple[int, int]) -> Array:
+        both = np.zeros((2, problem.n_outputs))
+        kernels.residual_sums(
+            *problem.cells,
+            problem.weights,
+            problem.targets,
+            factors.table,
+            factors.offsets,
+            modes,
+            factors.V,
+            factors.bias,
+            *part,
+            both,
+        )
+        return both
 
-    results = workers.map(sums, row_parts(problem.n_rows))
-    return np.sum([r[0] for r in results], axis=0), np.sum([r[1] for r in results], axis=0)
-
-
-def values_of(problem: Problem, factors: Factors, modes: NDArray[np.intp], rows: slice) -> Array:
-    """The model's values (rows, K) at some rows of the problem."""
-    values = np.empty((rows.stop - rows.start, problem.n_outputs))
-    kernels.evaluate(
-        *problem.cells,
-        factors.table,
-        factors.offsets[modes],
-        modes,
-        factors.V,
-        factors.bias,
-        rows.start,
-        rows.stop,
-        values,
-    )
-    return values
+    first, second = np.sum(workers.map(sums, row_parts(problem.n_rows)), axis=0)
+    return first, second

@@ -1,0 +1,52 @@
+"""The compiled assembly of a mode's system, on plain arrays."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from csid._fit import blocks
+from csid._fit.factors import Factors
+from csid._fit.problem import Problem
+from csid._fit.statistics import LevelSums, Workers, level_sums
+from naive import dense_bands
+
+Array = np.ndarray
+
+_assemble = njit(
+    lambda D, O, R, V, scale, penalty, p, F, H, r, G: blocks.assemble(D, O, R, V, scale, penalty, p, F, H, r, G)  # noqa: E741
+)
+
+
+class System(NamedTuple):
+    """Blocks (w, I, F, F), right-hand sides (I, F) and the Gram matrix (F, F) of rows without the predictor."""
+
+    bands: Array
+    rhs: Array
+    missing: Array
+
+    def dense(self, p: Array) -> tuple[Array, Array]:
+        """H (I F, I F) with those rows, and r (I F,)."""
+        return dense_bands(self.bands) + np.kron(np.outer(p, p), self.missing), self.rhs.ravel()
+
+
+def assemble(sums: LevelSums, V: Array, scale: Array, penalty: Array, p: Array, F: int) -> System:
+    """What `blocks.assemble` fills, without the padding, which must be zero."""
+    D, O, R = sums  # noqa: E741
+    levels, S = len(p), D.shape[1]
+    width = max(2 if len(O) else 1, len(penalty))
+    H, rhs, G = np.zeros((width, levels, S, S)), np.zeros((levels, S)), np.zeros((S, S))
+    _assemble(D, O, R, V, scale, penalty, p, F, H.reshape(-1), rhs.reshape(-1), G.reshape(-1))
+    assert not any(padded[..., F:].any() for padded in (H, rhs, G))
+    return System(H[..., :F, :F], rhs[:, :F], G[:F, :F])
+
+
+def sums_of_mode(problem: Problem, factors: Factors, k: int) -> LevelSums:
+    others = np.delete(np.arange(problem.n_modes, dtype=np.intp), k)
+    return level_sums(problem, factors, k, problem.roots[:, None], others, Workers())
+
+
+def data_system(problem: Problem, factors: Factors, k: int, sums: LevelSums) -> System:
+    """The data's part of a mode's quadratic, divided by M as in Eq. (8)."""
+    nothing = np.zeros((1, int(problem.levels[k])))
+    return assemble(sums, factors.V, problem.mean_scale, nothing, problem.marginals[k], factors.rank)
