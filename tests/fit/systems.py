@@ -36,7 +36,7 @@ def assemble(sums: LevelSums, V: Array, scale: Array, penalty: Array, p: Array, 
     levels, S = len(p), D.shape[1]
     width = max(2 if len(O) else 1, len(penalty))
     H, rhs, G = np.zeros((width, levels, S, S)), np.zeros((levels, S)), np.zeros((S, S))
-    _assemble(D, O, R, V, scale, penalty, p, F, H.reshape(-1), rhs.reshape(-1), G.reshape(-1))
+    _assemble(D, O, R, V, scale, penalty, p, F, H, rhs, G)
     assert not any(padded[..., F:].any() for padded in (H, rhs, G))
     return System(H[..., :F, :F], rhs[:, :F], G[:F, :F])
 

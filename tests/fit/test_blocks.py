@@ -16,7 +16,6 @@ from naive import dense_bands, dense_penalty, one_pass
 
 Array = np.ndarray
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
-NO_NOISE = np.empty(0)
 
 widths, levels, ranks = st.integers(0, 2), st.integers(1, 7), st.integers(1, 18)
 
@@ -49,47 +48,38 @@ def _padded(array: Array, axes: int) -> Array:
     return np.pad(array, [(0, 0)] * (array.ndim - axes) + [(0, more)] * axes)
 
 
-_factor = njit(lambda H, width, levels, F, S: blocks.factor(H, width, levels, F, S))
-_lower = njit(lambda H, width, levels, F, S, X, m: blocks.solve_lower(H, width, levels, F, S, X, m))
-_upper = njit(lambda H, width, levels, F, S, X, m: blocks.solve_upper(H, width, levels, F, S, X, m))
-_solve = njit(lambda H, w, n, F, S, rhs, p, G, noise, x: blocks.solve(H, w, n, F, S, rhs, p, G, noise, x))
-_relax = njit(lambda H, width, levels, F, S, rhs, p, G, x: blocks.relax(H, width, levels, F, S, rhs, p, G, x))
-_product = njit(lambda H, width, levels, F, S, p, G, x, out: blocks.product(H, width, levels, F, S, p, G, x, out))
-
-
-def _shape(bands: Array) -> tuple[int, int, int, int]:
-    width, levels, F, _ = bands.shape
-    return width - 1, levels, F, padded_rank(F)
+_factor = njit(lambda H, F: blocks.factor(H, F))
+_lower = njit(lambda H, F, X: blocks.solve_lower(H, F, X))
+_upper = njit(lambda H, F, X: blocks.solve_upper(H, F, X))
+_solve = njit(lambda H, F, rhs, p, G, noise, x: blocks.solve(H, F, rhs, p, G, noise, x))
+_relax = njit(lambda H, F, rhs, p, G, x: blocks.relax(H, F, rhs, p, G, x))
+_product = njit(lambda H, F, p, G, x, out: blocks.product(H, F, p, G, x, out))
 
 
 def factor(bands: Array) -> tuple[int, Array]:
-    """What `factor` returns, and its output as it stands in bands."""
-    width, levels, F, S = _shape(bands)
-    H = _padded(bands, 2).ravel()
-    return _factor(H, width, levels, F, S), H.reshape(width + 1, levels, S, S)
+    """What `factor` returns, and its output."""
+    H = _padded(bands, 2)
+    return _factor(H, bands.shape[2]), H
 
 
-def solve(bands: Array, rhs: Array, p: Array, G: Array, noise: Array = NO_NOISE) -> tuple[int, Array]:
-    width, levels, F, S = _shape(bands)
-    x = np.zeros(levels * S)
-    failed = _solve(
-        _padded(bands, 2).ravel(), width, levels, F, S, _padded(rhs, 1).ravel(), p, _padded(G, 2), noise.ravel(), x
-    )
-    return failed, x.reshape(levels, S)[:, :F]
+def solve(bands: Array, rhs: Array, p: Array, G: Array, noise: Array | None = None) -> tuple[int, Array]:
+    F, x = rhs.shape[1], np.zeros_like(_padded(rhs, 1))
+    given_noise = np.empty((0, F)) if noise is None else noise
+    failed = _solve(_padded(bands, 2), F, _padded(rhs, 1), p, _padded(G, 2), given_noise, x)
+    return failed, x[:, :F]
 
 
 def relax(bands: Array, rhs: Array, p: Array, G: Array, A: Array) -> tuple[int, Array]:
-    width, levels, F, S = _shape(bands)
-    x = _padded(A, 1).ravel()
-    failed = _relax(_padded(bands, 2).ravel(), width, levels, F, S, _padded(rhs, 1).ravel(), p, _padded(G, 2), x)
-    return failed, x.reshape(levels, S)[:, :F]
+    F, x = rhs.shape[1], _padded(A, 1)
+    failed = _relax(_padded(bands, 2), F, _padded(rhs, 1), p, _padded(G, 2), x)
+    return failed, x[:, :F]
 
 
 def product(bands: Array, p: Array, G: Array, A: Array) -> Array:
-    width, levels, F, S = _shape(bands)
-    out = np.empty(levels * S)
-    _product(_padded(bands, 2).ravel(), width, levels, F, S, p, _padded(G, 2), _padded(A, 1).ravel(), out)
-    return out.reshape(levels, S)[:, :F]
+    F, x = A.shape[1], _padded(A, 1)
+    out = np.empty_like(x)
+    _product(_padded(bands, 2), F, p, _padded(G, 2), x, out)
+    return out[:, :F]
 
 
 # --- against dense algebra ------------------------------------------------------------------------------------------
@@ -100,18 +90,15 @@ def product(bands: Array, p: Array, G: Array, A: Array) -> Array:
 def test_factor_and_triangular_solves(width: int, levels: int, F: int, columns: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     bands = _random_bands(width, levels, F, rng)
-    _, _, _, S = _shape(bands)
     rhs = rng.standard_normal((levels, F, columns))
-    m = padded_rank(columns)
-    X = _padded(rhs, 1).ravel()
+    X, flat = _padded(rhs, 1), rhs.reshape(-1, columns)
     failed, H = factor(bands)
     assert failed == -1
-    _lower(H.ravel(), width, levels, F, S, X, m)
+    _lower(H, F, X)
     U = np.linalg.cholesky(dense_bands(bands)).T
-    half = X.reshape(levels * F, m)[:, :columns]
-    assert_allclose(half, np.linalg.solve(U.T, rhs.reshape(-1, columns)), **CLOSE)
-    _upper(H.ravel(), width, levels, F, S, X, m)
-    assert_allclose(half, np.linalg.solve(dense_bands(bands), rhs.reshape(-1, columns)), **CLOSE)
+    assert_allclose(X[..., :columns].reshape(flat.shape), np.linalg.solve(U.T, flat), **CLOSE)
+    _upper(H, F, X)
+    assert_allclose(X[..., :columns].reshape(flat.shape), np.linalg.solve(dense_bands(bands), flat), **CLOSE)
 
 
 @given(widths, levels, ranks, seeds)
@@ -147,7 +134,7 @@ def test_noise_makes_a_draw_with_the_inverse_system_as_covariance(rows: int) -> 
     bands, (p, G) = _random_bands(1, 4, 3, rng), _random_missing(4, 3, rows, rng)
     rhs = rng.standard_normal((4, 3))
     _, mean = solve(bands, rhs, p, G)
-    T = np.array([(solve(bands, rhs, p, G, unit)[1] - mean).ravel() for unit in np.eye(15)]).T
+    T = np.array([(solve(bands, rhs, p, G, unit.reshape(5, 3))[1] - mean).ravel() for unit in np.eye(15)]).T
     H = dense_bands(bands) + np.kron(np.outer(p, p), G)
     assert_allclose(T @ T.T, np.linalg.inv(H), **CLOSE)
 
@@ -228,15 +215,16 @@ def test_lowers_says_whether_the_quadratic_falls(levels: int, F: int, length: fl
     H, (rhs, A) = dense_bands(_random_bands(1, levels, F, rng)), rng.standard_normal((2, levels * F))
     residual = rhs - H @ A
     step = length * np.linalg.solve(H, residual)
+    arrays = [array.reshape(levels, F) for array in (step, A, residual, H @ step, np.diag(H).copy())]
     if length == 0.0 or 1e-6 < length < 2.0 - 1e-6:
-        assert blocks.lowers(step, A, residual, H @ step, np.diag(H).copy())
+        assert blocks.lowers(*arrays)
     elif length > 2.0 + 1e-6:
-        assert not blocks.lowers(step, A, residual, H @ step, np.diag(H).copy())
+        assert not blocks.lowers(*arrays)
 
 
 def test_a_gain_within_rounding_does_not_count() -> None:
     """A step along a flat direction gains nothing, whatever its sums round to."""
-    one = np.ones(1)
+    one = np.ones((1, 1))
     assert not blocks.lowers(1e9 * one, one, 1e-17 * one, 0.0 * one, one)
     assert not blocks.lowers(np.nan * one, one, one, one, one)
 

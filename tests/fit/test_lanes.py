@@ -16,32 +16,32 @@ _numbers = arrays(np.float64, 3 * WIDTH, elements=st.floats(-1e6, 1e6))
 
 @njit
 def _add(x: Any, at: int, out: Any) -> None:
-    store(out, at, add(load(x, at), load(x, at + WIDTH)))
+    store(out, add(load(x, at), load(x, at + WIDTH)), at)
 
 
 @njit
 def _sub(x: Any, at: int, out: Any) -> None:
-    store(out, at, sub(load(x, at), load(x, at + WIDTH)))
+    store(out, sub(load(x, at), load(x, at + WIDTH)), at)
 
 
 @njit
 def _mul(x: Any, at: int, out: Any) -> None:
-    store(out, at, mul(load(x, at), load(x, at + WIDTH)))
+    store(out, mul(load(x, at), load(x, at + WIDTH)), at)
 
 
 @njit
 def _mul_add(x: Any, at: int, out: Any) -> None:
-    store(out, at, mul_add(load(x, 0), load(x, at), load(x, at + WIDTH)))
+    store(out, mul_add(load(x, 0), load(x, at), load(x, at + WIDTH)), at)
 
 
 @njit
 def _splat(x: Any, at: int, out: Any) -> None:
-    store(out, at, splat(x[at]))
+    store(out, splat(x[at]), at)
 
 
 @njit
 def _load_splat(x: Any, at: int, out: Any) -> None:
-    store(out, at, load_splat(x, at))
+    store(out, load_splat(x, at), at)
 
 
 @njit

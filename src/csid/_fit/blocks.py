@@ -1,11 +1,11 @@
 """Symmetric positive definite systems in block-banded form: factor, solve, relax, and the step that a fit takes.
 
-A system over `I` levels with `F` unknowns each is kept by block diagonals: `bands[d, i]` is the symmetric F x F block
-that couples level i with level i + d. Bandwidth 0 is a category, 1 first differences or interpolation, 2 second
-differences. Rows without the predictor add `(p p^T) kron G`.
+A system over `I` levels with `F` unknowns each is kept by block diagonals: `H[d, i]` is the symmetric F x F block that
+couples level i with level i + d. Bandwidth 0 is a category, 1 first differences or interpolation, 2 second differences.
+Rows without the predictor add `(p p^T) kron G`.
 
-Blocks and vectors are padded with zeros to `S` columns, whole lanes, and passed around as flat arrays: the entry (a, b)
-of a block stands at `block * S * S + a * S + b`. Columns of right-hand sides are padded to whole lanes as well.
+Shapes, padded with zeros to whole lanes: H (width + 1, I, S, S), G (S, S), vectors (I, S), several right-hand sides
+(I, F, m).
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from csid._fit.compiled import inner, kernel
-from csid._fit.lanes import WIDTH, load, mul, mul_add, peek, splat, store
+from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, poke, splat, store, sub_mul
 
 FLAT = 1e-14
 """A curvature this far below the system's diagonal is rounding, not information."""
@@ -25,144 +25,113 @@ _PROXIMAL_STEPS = np.array([0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2])
 
 
 @inner
-def cholesky(U: Any, at: int, F: int, S: int, diagonal: Any, first: int) -> bool:
-    """The block at `at` as U^T U, in place: U above the diagonal, reciprocals on it, nothing of use below.
+def _cholesky(H: Any, i: int, F: int, floors: Any) -> bool:
+    """H[0, i] as U^T U, in place: U above the diagonal, its reciprocals on it, nothing of use below.
 
-    Pivots are judged by `diagonal[first:]`, that of the block before any elimination; False when one is not positive.
+    False when a pivot is not above its floor (F,).
     """
+    S = H.shape[3]
     for a in range(F):
-        row = at + a * S
         left = a - a % WIDTH
         for g in range(left, S, WIDTH):
-            s = load(U, row + g)
+            s = load(H, 0, i, a, g)
             for c in range(a):
-                s = mul_add(splat(-peek(U, at + c * S + a)), load(U, at + c * S + g), s)
-            store(U, row + g, s)
-        pivot = peek(U, row + a)
-        if not pivot > FLAT * peek(diagonal, first + a) or not np.isfinite(pivot):
+                s = sub_mul(load_splat(H, 0, i, c, a), load(H, 0, i, c, g), s)
+            store(H, s, 0, i, a, g)
+        pivot = peek(H, 0, i, a, a)
+        if not (pivot > peek(floors, i, a) and np.isfinite(pivot)):
             return False
         reciprocal = 1.0 / np.sqrt(pivot)
         for g in range(left, S, WIDTH):
-            store(U, row + g, mul(splat(reciprocal), load(U, row + g)))
-        U[row + a] = reciprocal
+            store(H, mul(splat(reciprocal), load(H, 0, i, a, g)), 0, i, a, g)
+        poke(H, reciprocal, 0, i, a, a)
     return True
 
 
 @inner
-def factor(H: Any, width: int, levels: int, F: int, S: int) -> int:
-    """Block Cholesky H = U^T U in place, of a system with bandwidth `width`.
-
-    Returns the first level whose block is not positive definite, or -1.
-    """
-    block = S * S
-    diagonal = np.empty(levels * F)
+def factor(H: Any, F: int) -> int:
+    """Block Cholesky H = U^T U in place. Returns the first level whose block is not positive definite, or -1."""
+    width, levels, S = H.shape[0] - 1, H.shape[1], H.shape[3]
+    floors = np.empty((levels, F))
     for i in range(levels):
         for a in range(F):
-            diagonal[i * F + a] = peek(H, i * block + a * S + a)
+            poke(floors, FLAT * peek(H, 0, i, a, a), i, a)
     for i in range(levels):
-        at = i * block
-        if not cholesky(H, at, F, S, diagonal, i * F):
+        if not _cholesky(H, i, F, floors):
             return i
         reach = min(width, levels - 1 - i)
         for d in range(1, reach + 1):
-            eliminate(H, at, F, S, H, (d * levels + i) * block, S)
+            for a in range(F):
+                for g in range(0, S, WIDTH):
+                    s = load(H, d, i, a, g)
+                    for c in range(a):
+                        s = sub_mul(load_splat(H, 0, i, c, a), load(H, d, i, c, g), s)
+                    store(H, mul(load_splat(H, 0, i, a, a), s), d, i, a, g)
         for d in range(1, reach + 1):
-            left = (d * levels + i) * block
             for e in range(d, reach + 1):
-                right = (e * levels + i) * block
-                to = ((e - d) * levels + i + d) * block
                 for a in range(F):
                     for g in range(a - a % WIDTH if d == e else 0, S, WIDTH):
-                        s = load(H, to + a * S + g)
+                        s = load(H, e - d, i + d, a, g)
                         for c in range(F):
-                            s = mul_add(splat(-peek(H, left + c * S + a)), load(H, right + c * S + g), s)
-                        store(H, to + a * S + g, s)
+                            s = sub_mul(load_splat(H, d, i, c, a), load(H, e, i, c, g), s)
+                        store(H, s, e - d, i + d, a, g)
     return -1
 
 
 @inner
-def eliminate(U: Any, at: int, F: int, S: int, B: Any, to: int, m: int) -> None:
-    """B <- U^-T B, for F rows of m columns at `to`."""
-    for a in range(F):
-        scale = splat(peek(U, at + a * S + a))
-        for g in range(0, m, WIDTH):
-            s = load(B, to + a * m + g)
-            for c in range(a):
-                s = mul_add(splat(-peek(U, at + c * S + a)), load(B, to + c * m + g), s)
-            store(B, to + a * m + g, mul(scale, s))
-
-
-@inner
-def solve_lower(H: Any, width: int, levels: int, F: int, S: int, X: Any, m: int) -> None:
+def solve_lower(H: Any, F: int, X: Any) -> None:
     """X (I, F, m) <- U^-T X, from the output of `factor`."""
-    for i in range(levels):
-        here = i * F * m
-        for d in range(1, min(width, i) + 1):
-            there = (i - d) * F * m
-            block = (d * levels + i - d) * S * S
-            for a in range(F):
-                for g in range(0, m, WIDTH):
-                    s = load(X, here + a * m + g)
+    for i in range(X.shape[0]):
+        reach = min(H.shape[0] - 1, i)
+        for a in range(F):
+            for g in range(0, X.shape[2], WIDTH):
+                s = load(X, i, a, g)
+                for d in range(1, reach + 1):
                     for c in range(F):
-                        s = mul_add(splat(-peek(H, block + c * S + a)), load(X, there + c * m + g), s)
-                    store(X, here + a * m + g, s)
-        eliminate(H, i * S * S, F, S, X, here, m)
+                        s = sub_mul(load_splat(H, d, i - d, c, a), load(X, i - d, c, g), s)
+                for c in range(a):
+                    s = sub_mul(load_splat(H, 0, i, c, a), load(X, i, c, g), s)
+                store(X, mul(load_splat(H, 0, i, a, a), s), i, a, g)
 
 
 @inner
-def solve_upper(H: Any, width: int, levels: int, F: int, S: int, X: Any, m: int) -> None:
+def solve_upper(H: Any, F: int, X: Any) -> None:
     """X (I, F, m) <- U^-1 X."""
+    levels = X.shape[0]
     for i in range(levels - 1, -1, -1):
-        here = i * F * m
+        reach = min(H.shape[0] - 1, levels - 1 - i)
         for a in range(F - 1, -1, -1):
-            row = i * S * S + a * S
-            for g in range(0, m, WIDTH):
-                s = load(X, here + a * m + g)
-                for d in range(1, min(width, levels - 1 - i) + 1):
-                    there = (i + d) * F * m
-                    beside = (d * levels + i) * S * S + a * S
+            for g in range(0, X.shape[2], WIDTH):
+                s = load(X, i, a, g)
+                for d in range(1, reach + 1):
                     for c in range(F):
-                        s = mul_add(splat(-peek(H, beside + c)), load(X, there + c * m + g), s)
+                        s = sub_mul(load_splat(H, d, i, a, c), load(X, i + d, c, g), s)
                 for c in range(a + 1, F):
-                    s = mul_add(splat(-peek(H, row + c)), load(X, here + c * m + g), s)
-                store(X, here + a * m + g, mul(splat(peek(H, row + a)), s))
+                    s = sub_mul(load_splat(H, 0, i, a, c), load(X, i, c, g), s)
+                store(X, mul(load_splat(H, 0, i, a, a), s), i, a, g)
 
 
 @inner
-def _solve_block(B: Any, F: int, S: int, diagonal: Any, x: Any) -> bool:
-    """x <- B^-1 x for one block, whose right-hand side is the first of a column of lanes; False when it cannot be."""
-    start, one, columns = np.intp(0), np.intp(1), np.intp(WIDTH)  # not constants, which would be compiled for anew
-    if not cholesky(B, start, F, S, diagonal, start):
-        return False
-    solve_lower(B, start, one, F, S, x, columns)
-    solve_upper(B, start, one, F, S, x, columns)
-    return True
-
-
-@inner
-def root(G: Any, F: int, S: int, C: Any, m: int) -> int:
+def _root(G: Any, F: int, C: Any) -> int:
     """Fill C (F, m), G = C C^T up to rounding, from its column 1 on; return how many columns that took."""
-    size = 0.0
     for a in range(F):
-        size += peek(G, a * S + a)
-    if not size > 0.0 or not np.isfinite(size):
-        return 0
-    for a in range(F):
-        pivot = peek(G, a * S + a)
-        for c in range(a):
-            pivot -= C[a * m + 1 + c] ** 2
-        flat = not pivot > FLAT * peek(G, a * S + a)
-        scale = 0.0 if flat else 1.0 / np.sqrt(pivot)
+        pivot = peek(G, a, a)
+        if not np.isfinite(pivot):
+            return 0
+        least = FLAT * pivot
+        for c in range(1, a + 1):
+            pivot -= peek(C, a, c) * peek(C, a, c)
+        scale = 1.0 / np.sqrt(pivot) if pivot > least else 0.0
         for b in range(a, F):
-            s = peek(G, b * S + a)
-            for c in range(a):
-                s -= C[b * m + 1 + c] * C[a * m + 1 + c]
-            C[b * m + 1 + a] = s * scale
+            s = peek(G, b, a)
+            for c in range(1, a + 1):
+                s -= peek(C, b, c) * peek(C, a, c)
+            poke(C, s * scale, b, a + 1)
     return F
 
 
 @inner
-def solve(H: Any, width: int, levels: int, F: int, S: int, rhs: Any, p: Any, G: Any, noise: Any, x: Any) -> int:
+def solve(H: Any, F: int, rhs: Any, p: Any, G: Any, noise: Any, x: Any) -> int:
     """Fill x, (H + (p p^T) kron G) x = rhs; H (overwritten) by its bands, the second term by Woodbury's identity.
 
     rhs, x : (I, S); p : (I,) marginals; G : (S, S), Gram matrix of the rows in which the predictor is missing.
@@ -170,122 +139,142 @@ def solve(H: Any, width: int, levels: int, F: int, S: int, rhs: Any, p: Any, G: 
     mean: those of the levels enter half-way, and the last row those of the system of the missing rows.
     Returns the first level whose block is not positive definite (I for the system of the missing rows), or -1.
     """
-    failed = factor(H, width, levels, F, S)
+    levels = rhs.shape[0]
+    failed = factor(H, F)
     if failed >= 0:
         return int(failed)
-    most = (F // WIDTH + 1) * WIDTH
-    C = np.zeros(F * most)
-    c = root(G, F, S, C, most)
-    m = most if c > 0 else WIDTH
-    X = np.zeros(levels * F * m)
+    anyone_missing = False
+    for a in range(F):
+        anyone_missing |= peek(G, a, a) > 0.0
+    m = (F // WIDTH + 1) * WIDTH if anyone_missing else WIDTH
+    C = np.zeros((F, m))
+    c = _root(G, F, C) if anyone_missing else 0
+    X = np.zeros((levels, F, m))  # H^-1 rhs, beside H^-1 U for U = p kron C
     for i in range(levels):
         for a in range(F):
-            for j in range(c):
-                X[(i * F + a) * m + 1 + j] = p[i] * C[a * m + 1 + j]
-            X[(i * F + a) * m] = peek(rhs, i * S + a)
-    solve_lower(H, width, levels, F, S, X, m)
+            for g in range(0, m, WIDTH):
+                store(X, mul(load_splat(p, i), load(C, a, g)), i, a, g)
+            poke(X, peek(rhs, i, a), i, a, 0)
+    solve_lower(H, F, X)
     if len(noise) > 0:
-        for r in range(levels * F):
-            X[r * m] += peek(noise, r)
-    solve_upper(H, width, levels, F, S, X, m)
-    y = np.zeros(c * WIDTH)
-    if c > 0:
-        mean = np.zeros(F * m)
         for i in range(levels):
-            for r in range(0, F * m, WIDTH):
-                store(mean, r, mul_add(splat(p[i]), load(X, i * F * m + r), load(mean, r)))
-        small, diagonal = np.zeros(c * m), np.ones(c)  # I + U^T H^-1 U, beside y = U^T x, for U = p kron C
-        for j in range(c):
-            for e in range(c):
-                for a in range(j, F):
-                    small[j * m + e] += C[a * m + 1 + j] * mean[a * m + 1 + e]
-            for a in range(j, F):
-                y[j * WIDTH] += C[a * m + 1 + j] * mean[a * m]
-            if len(noise) > 0:
-                y[j * WIDTH] += peek(noise, levels * F + j)
-            small[j * m + j] += 1.0
-            diagonal[j] = small[j * m + j]
-        if not _solve_block(small, c, m, diagonal, y):
-            return int(levels)
+            for a in range(F):
+                poke(X, peek(X, i, a, 0) + peek(noise, i, a), i, a, 0)
+    solve_upper(H, F, X)
+    if c > 0:
+        failed = _add_missing(C, p, noise, X)
     for i in range(levels):
         for a in range(F):
-            s = X[(i * F + a) * m]
-            for j in range(c):
-                s -= X[(i * F + a) * m + 1 + j] * y[j * WIDTH]
-            x[i * S + a] = s
+            poke(x, peek(X, i, a, 0), i, a)
+    return int(failed)
+
+
+@inner
+def _add_missing(C: Any, p: Any, noise: Any, X: Any) -> int:
+    """X(:, 0) <- X(:, 0) - H^-1 U (I + U^T H^-1 U)^-1 U^T X(:, 0), where X(:, 1:) is H^-1 U."""
+    levels, F, m = X.shape
+    mean = np.zeros((F, m))
+    for i in range(levels):
+        for a in range(F):
+            for g in range(0, m, WIDTH):
+                store(mean, mul_add(load_splat(p, i), load(X, i, a, g), load(mean, a, g)), a, g)
+    both, system = np.zeros((F, m)), np.zeros((1, 1, F, m))  # U^T of X; without its first column, plus one: the system
+    for a in range(F):
+        for j in range(a + 1):
+            for g in range(0, m, WIDTH):
+                store(both, mul_add(load_splat(C, a, j + 1), load(mean, a, g), load(both, j, g)), j, g)
+    y, floors = np.zeros((1, F, WIDTH)), np.zeros((1, F))
+    for j in range(F):
+        for e in range(F):
+            poke(system, peek(both, j, e + 1) + (1.0 if e == j else 0.0), 0, 0, j, e)
+        poke(floors, FLAT * peek(system, 0, 0, j, j), 0, j)
+        poke(y, peek(both, j, 0) + (peek(noise, levels, j) if len(noise) > 0 else 0.0), 0, j, 0)
+    if not _cholesky(system, 0 * F, F, floors):
+        return levels
+    solve_lower(system, F, y)
+    solve_upper(system, F, y)
+    for i in range(levels):
+        for a in range(F):
+            s = peek(X, i, a, 0)
+            for j in range(F):
+                s -= peek(X, i, a, j + 1) * peek(y, 0, j, 0)
+            poke(X, s, i, a, 0)
     return -1
 
 
 @inner
-def relax(H: Any, width: int, levels: int, F: int, S: int, rhs: Any, p: Any, G: Any, x: Any) -> int:
+def relax(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any) -> int:
     """One pass over the levels, each solved exactly with the others held: the paper's closed form, Eq. (11).
 
     The system is H + (p p^T) kron G; x (I, S) is updated in place. From the objective, the neighbours enter with a plus
     sign, and the data's part carries the 1 / M that Eq. (10) has and Eq. (11) drops. Returns a level whose block is not
     positive definite, or -1.
     """
-    block, s, diagonal, mean = np.zeros(S * S), np.zeros(F * WIDTH), np.empty(F), np.zeros(S)
+    levels, S = x.shape
+    block, s = np.zeros((1, 1, S, S)), np.zeros((1, F, WIDTH))
+    floors, mean = np.empty((1, F)), np.zeros(S)
     for i in range(levels):
         for a in range(F):
-            mean[a] += p[i] * x[i * S + a]
+            mean[a] += p[i] * x[i, a]
     for i in range(levels):
         for a in range(F):
-            mean[a] -= p[i] * x[i * S + a]
+            mean[a] -= p[i] * x[i, a]
         for a in range(F):
-            s[a * WIDTH] = peek(rhs, i * S + a)
+            s[0, a, 0] = rhs[i, a]
             for b in range(F):
-                block[a * S + b] = peek(H, (i * S + a) * S + b) + p[i] * p[i] * peek(G, a * S + b)
-                s[a * WIDTH] -= p[i] * peek(G, a * S + b) * mean[b]
-                for d in range(1, width + 1):
+                block[0, 0, a, b] = H[0, i, a, b] + p[i] * p[i] * G[a, b]
+                s[0, a, 0] -= p[i] * G[a, b] * mean[b]
+                for d in range(1, H.shape[0]):
                     if i + d < levels:
-                        s[a * WIDTH] -= peek(H, ((d * levels + i) * S + a) * S + b) * x[(i + d) * S + b]
+                        s[0, a, 0] -= H[d, i, a, b] * x[i + d, b]
                     if i - d >= 0:
-                        s[a * WIDTH] -= peek(H, ((d * levels + i - d) * S + b) * S + a) * x[(i - d) * S + b]
-            diagonal[a] = block[a * S + a]
-        if not _solve_block(block, F, S, diagonal, s):
+                        s[0, a, 0] -= H[d, i - d, b, a] * x[i - d, b]
+            floors[0, a] = FLAT * block[0, 0, a, a]
+        if not _cholesky(block, 0 * i, F, floors):
             return i
+        solve_lower(block, F, s)
+        solve_upper(block, F, s)
         for a in range(F):
-            x[i * S + a] = s[a * WIDTH]
-            mean[a] += p[i] * x[i * S + a]
+            x[i, a] = s[0, a, 0]
+            mean[a] += p[i] * x[i, a]
     return -1
 
 
 @inner
-def product(H: Any, width: int, levels: int, F: int, S: int, p: Any, G: Any, x: Any, out: Any) -> None:
+def product(H: Any, F: int, p: Any, G: Any, x: Any, out: Any) -> None:
     """Fill out = (H + (p p^T) kron G) x, both (I, S)."""
+    levels, S = x.shape
     mean = np.zeros(S)
-    for g in range(0, S, WIDTH):
-        for i in range(levels):
-            store(mean, g, mul_add(splat(p[i]), load(x, i * S + g), load(mean, g)))
+    for i in range(levels):
+        for g in range(0, S, WIDTH):
+            store(mean, mul_add(load_splat(p, i), load(x, i, g), load(mean, g)), g)
     for g in range(0, S, WIDTH):
         of_missing = splat(0.0)
         for a in range(F):
-            of_missing = mul_add(splat(mean[a]), load(G, a * S + g), of_missing)
+            of_missing = mul_add(load_splat(mean, a), load(G, a, g), of_missing)
         for i in range(levels):
-            s = mul(splat(p[i]), of_missing)
-            for a in range(F):
-                s = mul_add(splat(peek(x, i * S + a)), load(H, (i * S + a) * S + g), s)
-            for d in range(1, width + 1):
+            s = mul(load_splat(p, i), of_missing)
+            for d in range(min(H.shape[0], levels)):
                 for a in range(F):
-                    if i >= d:
-                        beside = ((d * levels + i - d) * S + a) * S
-                        s = mul_add(splat(peek(x, (i - d) * S + a)), load(H, beside + g), s)
                     if i + d < levels:
-                        beside = ((d * levels + i) * S + a) * S
-                        s = mul_add(splat(peek(x, (i + d) * S + a)), load(H, beside + g), s)
-            store(out, i * S + g, s)
+                        s = mul_add(load_splat(x, i + d, a), load(H, d, i, a, g), s)
+                    if i >= d > 0:
+                        s = mul_add(load_splat(x, i - d, a), load(H, d, i - d, a, g), s)
+            store(out, s, i, g)
 
 
 @kernel
 def lowers(step: Any, A: Any, residual: Any, image: Any, size: Any) -> bool:
     """Whether a step from A lowers the quadratic by more than the rounding in its gain.
 
-    residual : rhs - H A, image : H step and size : the diagonal of H, all flat like A.
+    residual : rhs - H A, image : H step and size : the diagonal of H, all of the shape of the step.
     """
     gain, rounding = 0.0, 0.0
-    for at in range(len(step)):
-        gain += step[at] * (residual[at] - 0.5 * image[at])
-        rounding += size[at] * abs(step[at]) * (abs(step[at]) + abs(A[at]))
+    for i in range(step.shape[0]):
+        for a in range(step.shape[1]):
+            x = peek(step, i, a)
+            gain += x * (peek(residual, i, a) - 0.5 * peek(image, i, a))
+            rounding += peek(size, i, a) * abs(x) * (abs(x) + abs(peek(A, i, a)))
     return bool(gain >= FLAT * rounding)
 
 
@@ -308,61 +297,50 @@ def assemble(
     Blocks H are the sums times V^T V, each output with its scale, and the penalty on every component alike; right-hand
     sides are contracted with V. The rows in which the predictor is missing add to rhs, and give G. All are zero before.
     """
-    levels, S, K = len(p), D.shape[1], V.shape[0]
-    VtV = np.empty((F, F))
+    levels = len(p)
     for a in range(F):
         for b in range(a + 1):
-            VtV[a, b] = 0.0
-            for j in range(K):
-                VtV[a, b] += scale[j] * V[j, a] * V[j, b]
-            G[a * S + b] = G[b * S + a] = VtV[a, b] * D[levels, a, b]
+            VtV = 0.0
+            for j in range(V.shape[0]):
+                VtV += peek(scale, j) * peek(V, j, a) * peek(V, j, b)
+            for i in range(levels):
+                value = VtV * peek(D, i, a, b)
+                poke(H, value, 0, i, a, b)
+                poke(H, value, 0, i, b, a)
+            for i in range(min(levels, len(O))):
+                value = VtV * peek(O, i, a, b)
+                poke(H, value, 1, i, a, b)
+                poke(H, value, 1, i, b, a)
+            value = VtV * peek(D, levels, a, b)
+            poke(G, value, a, b)
+            poke(G, value, b, a)
     for i in range(levels):
         for a in range(F):
-            for b in range(a + 1):
-                H[(i * S + a) * S + b] = H[(i * S + b) * S + a] = VtV[a, b] * D[i, a, b]
-    for i in range(levels if len(O) > 0 else 0):
-        for a in range(F):
-            for b in range(a + 1):
-                value = VtV[a, b] * O[i, a, b]
-                H[((levels + i) * S + a) * S + b] = H[((levels + i) * S + b) * S + a] = value
-    for d in range(penalty.shape[0]):
-        for i in range(levels):
-            for a in range(F):
-                H[((d * levels + i) * S + a) * S + a] += penalty[d, i]
-    for j in range(K):
-        for i in range(levels):
-            for a in range(F):
-                rhs[i * S + a] += scale[j] * V[j, a] * (R[i, j, a] + p[i] * R[levels, j, a])
+            for d in range(penalty.shape[0]):
+                poke(H, peek(H, d, i, a, a) + peek(penalty, d, i), d, i, a, a)
+            for j in range(V.shape[0]):
+                of_output = peek(R, i, j, a) + peek(p, i) * peek(R, levels, j, a)
+                poke(rhs, peek(rhs, i, a) + peek(scale, j) * peek(V, j, a) * of_output, i, a)
 
 
 @inner
-def _gradient(H: Any, width: int, levels: int, F: int, S: int, rhs: Any, p: Any, G: Any, x: Any, size: Any) -> float:
+def _gradient(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any, image: Any, size: Any) -> float:
     """rhs <- rhs - (H + (p p^T) kron G) x; fill `size` with the diagonal of that system; return its largest entry.
 
     NaN stands for a residual that is not finite, and one for a system that is zero.
     """
-    image = np.empty(levels * S)
-    product(H, width, levels, F, S, p, G, x, image)
+    product(H, F, p, G, x, image)
     largest = 0.0
-    for i in range(levels):
+    for i in range(rhs.shape[0]):
         for a in range(F):
-            at = i * S + a
-            rhs[at] -= image[at]
-            size[at] = H[at * S + a] + p[i] * p[i] * G[a * S + a]
-            largest = max(largest, size[at])
-            if not np.isfinite(rhs[at]):
+            residual = peek(rhs, i, a) - peek(image, i, a)
+            diagonal = peek(H, 0, i, a, a) + peek(p, i) * peek(p, i) * peek(G, a, a)
+            largest = max(largest, diagonal)
+            if not np.isfinite(residual):
                 return float(np.nan)
+            poke(rhs, residual, i, a)
+            poke(size, diagonal, i, a)
     return largest if largest > 0.0 else 1.0
-
-
-@inner
-def _damped(system: Any, levels: int, F: int, S: int, damping: float, H: Any) -> None:
-    """Fill H with a system plus a multiple of the identity."""
-    for at in range(0, len(H), WIDTH):
-        store(H, at, load(system, at))
-    for i in range(levels):
-        for a in range(F):
-            H[(i * S + a) * S + a] += damping
 
 
 @kernel
@@ -388,30 +366,35 @@ def minimise(
     that gains more than rounding is taken, so the objective cannot rise. OVERFLOW when the numbers are not finite.
     """
     levels, S = len(p), D.shape[1]
-    width = max(2 if len(O) > 0 else 1, penalty.shape[0]) - 1
-    system, H = np.zeros((width + 1) * levels * S * S), np.empty((width + 1) * levels * S * S)
-    residual, G, size, step = np.zeros(levels * S), np.zeros(S * S), np.zeros(levels * S), np.zeros(levels * S)
-    image, x = np.empty(levels * S), A.reshape(-1)
+    width = max(2 if len(O) > 0 else 1, penalty.shape[0])
+    system, residual, G = np.zeros((width, levels, S, S)), np.zeros((levels, S)), np.zeros((S, S))
     assemble(D, O, R, V, scale, penalty, p, F, system, residual, G)
-    largest = _gradient(system, width, levels, F, S, residual, p, G, x, size)
+    step, image, size = np.zeros((levels, S)), np.zeros((levels, S)), np.zeros((levels, S))
+    x = A[:levels]
+    largest = _gradient(system, F, residual, p, G, x, image, size)
     if np.isnan(largest):
         return OVERFLOW
     for proximal in _PROXIMAL_STEPS:
-        _damped(system, levels, F, S, proximal * largest, H)
+        H = system.copy()
+        for i in range(levels):
+            for a in range(F):
+                poke(H, peek(H, 0, i, a, a) + proximal * largest, 0, i, a, a)
         if by_rows is None:
-            failed = solve(H, width, levels, F, S, residual, p, G, np.empty(0), step)
+            failed = solve(H, F, residual, p, G, np.empty((0, F)), step)
         else:
             step[:] = 0.0
-            failed = relax(H, width, levels, F, S, residual, p, G, step)
+            failed = relax(H, F, residual, p, G, step)
         if failed >= 0:
             continue
-        product(system, width, levels, F, S, p, G, step, image)
+        product(system, F, p, G, step, image)
         if lowers(step, x, residual, image, size):
-            for at in range(levels * S):
-                x[at] += step[at]
+            for i in range(levels):
+                for a in range(F):
+                    poke(A, peek(A, i, a) + peek(step, i, a), i, a)
             break
     for a in range(F):
-        x[levels * S + a] = 0.0
+        mean = 0.0
         for i in range(levels):
-            x[levels * S + a] += p[i] * x[i * S + a]
+            mean += peek(p, i) * peek(A, i, a)
+        poke(A, mean, levels, a)
     return DONE

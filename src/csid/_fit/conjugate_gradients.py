@@ -106,5 +106,5 @@ def solve_mode(operator: NormalOperator, A: Array) -> Array:
         z = inverse * residual
         power, previous = float((residual * z).sum()), power
         direction = z + (power / previous) * direction
-    lower = lowers(*(array.ravel() for array in (step, A, first, first - residual, diagonal)))
+    lower = lowers(step, np.ascontiguousarray(A), first, first - residual, diagonal)
     return A + step if lower else A

@@ -74,7 +74,7 @@ def _products(
                     if t != 0:
                         a = mul_add(splat(t * unit), sub(load(table, at + S), a), a)
                     q = mul(q, a)
-                store(Q, to + g, q)
+                store(Q, q, to + g)
                 g += WIDTH
         while g + WIDTH < S:  # two groups of lanes at a time hide the latency of the products
             q0 = _first_lanes(outside, m, S, g)
@@ -83,15 +83,15 @@ def _products(
                 at = (peek(bases, j) + np.intp(peek(codes, peek(modes, j) * M + m))) * S + g
                 q0 = mul(q0, load(table, at))
                 q1 = mul(q1, load(table, at + WIDTH))
-            store(Q, to + g, q0)
-            store(Q, to + g + WIDTH, q1)
+            store(Q, q0, to + g)
+            store(Q, q1, to + g + WIDTH)
             g += 2 * WIDTH
         if g < S:
             q = _first_lanes(outside, m, S, g)
             for j in range(J):
                 at = (peek(bases, j) + np.intp(peek(codes, peek(modes, j) * M + m))) * S + g
                 q = mul(q, load(table, at))
-            store(Q, to + g, q)
+            store(Q, q, to + g)
 
 
 @inner
@@ -100,7 +100,7 @@ def _scale_rows(Q: Any, first: int, c: Any, n: int, S: int, Z: Any) -> None:
     for r in range(n):
         scale = splat(c[r])
         for g in range(0, S, WIDTH):
-            store(Z, r * S + g, mul(scale, load(Q, (first + r) * S + g)))
+            store(Z, mul(scale, load(Q, (first + r) * S + g)), r * S + g)
 
 
 @inner
@@ -122,10 +122,10 @@ def _add_gram(Q: Any, q: int, Z: Any, z: int, n: int, F: int, S: int, G: Any, ba
                 row += S
             one = splat(1.0)
             at = base + a * S + b
-            store(G, at, mul_add(one, g0, load(G, at)))
-            store(G, at + S, mul_add(one, g1, load(G, at + S)))
-            store(G, at + 2 * S, mul_add(one, g2, load(G, at + 2 * S)))
-            store(G, at + 3 * S, mul_add(one, g3, load(G, at + 3 * S)))
+            store(G, mul_add(one, g0, load(G, at)), at)
+            store(G, mul_add(one, g1, load(G, at + S)), at + S)
+            store(G, mul_add(one, g2, load(G, at + 2 * S)), at + 2 * S)
+            store(G, mul_add(one, g3, load(G, at + 3 * S)), at + 3 * S)
 
 
 @inner
@@ -135,7 +135,7 @@ def _add_weighted_rows(Q: Any, first: int, c: Any, n: int, S: int, R: Any, base:
         s = load(R, base + g)
         for r in range(n):
             s = mul_add(splat(c[r]), load(Q, (first + r) * S + g), s)
-        store(R, base + g, s)
+        store(R, s, base + g)
 
 
 @inner
@@ -385,6 +385,6 @@ def project(
                     for g in range(0, S, WIDTH):
                         here = row + step * S + g
                         q = mul(load(Q, r * S + g), load(V, j * S + g))
-                        store(out, here, mul_add(splat(w * z), q, load(out, here)))
+                        store(out, mul_add(splat(w * z), q, load(out, here)), here)
                         if from_targets:
-                            store(diagonal, here, mul_add(splat(w * w), mul(q, q), load(diagonal, here)))
+                            store(diagonal, mul_add(splat(w * w), mul(q, q), load(diagonal, here)), here)

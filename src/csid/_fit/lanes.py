@@ -2,14 +2,15 @@
 
 Numba leaves vectorisation to LLVM's loop vectoriser, which cannot keep a block of sums in registers across a loop
 over rows. These few operations on `<8 x double>` say it directly; LLVM maps them onto whatever the CPU has (two AVX2
-registers, one AVX-512 register, four of NEON). Indices are flat, in elements, and not checked: arrays handed in are
-C-contiguous and padded to a multiple of `WIDTH`. Why: docs/decisions/0002-simd-lanes.md.
+registers, one AVX-512 register, four of NEON). Arrays handed in are C-contiguous, with rows padded to a multiple of
+`WIDTH`. An index is one number per axis, or a single one into the flat array; it is not checked, and never negative.
+Why: docs/decisions/0002-simd-lanes.md.
 """
 
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
 WIDTH = 8
@@ -34,7 +35,18 @@ class _LanesModel(models.PrimitiveModel):
 
 
 def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    return builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
+    """Pointer to the element at an index, with one number per axis or a flat one."""
+    values = context.make_array(array_type)(context, builder, array)
+    flat = index[0]
+    if len(index) > 1:
+        for length, along in zip(cgutils.unpack_tuple(builder, values.shape)[1:], index[1:], strict=True):
+            flat = builder.add(builder.mul(flat, length), along)
+    return builder.gep(values.data, [flat])
+
+
+def _indices(index: Any) -> Any:
+    """The type of an index given as further arguments: whatever integers come, as machine integers."""
+    return types.StarArgTuple([types.intp] * len(index))
 
 
 def _broadcast(builder: Any, scalar: Any) -> Any:
@@ -44,39 +56,53 @@ def _broadcast(builder: Any, scalar: Any) -> Any:
 
 
 @intrinsic
-def load(typingctx: Any, array: Any, index: Any) -> Any:
-    """Lanes from `array.flat[index : index + 8]`."""
+def load(typingctx: Any, array: Any, *index: Any) -> Any:
+    """The eight elements of `array` from an index on."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _element(context, builder, signature.args[0], args[0], args[1])
+        pointer = _element(context, builder, signature.args[0], args[0], cgutils.unpack_tuple(builder, args[1]))
         value = builder.load(builder.bitcast(pointer, _VECTOR.as_pointer()))
         value.align = _UNALIGNED
         return value
 
-    return _lanes(array, types.intp), codegen
+    return _lanes(array, _indices(index)), codegen
 
 
 @intrinsic
-def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
-    """`array.flat[index : index + 8] = value`."""
+def store(typingctx: Any, array: Any, value: Any, *index: Any) -> Any:
+    """Write eight lanes to `array` from an index on."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _element(context, builder, signature.args[0], args[0], args[1])
-        written = builder.store(args[2], builder.bitcast(pointer, _VECTOR.as_pointer()))
+        pointer = _element(context, builder, signature.args[0], args[0], cgutils.unpack_tuple(builder, args[2]))
+        written = builder.store(args[1], builder.bitcast(pointer, _VECTOR.as_pointer()))
         written.align = _UNALIGNED
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, _lanes), codegen
+    return types.void(array, _lanes, _indices(index)), codegen
 
 
 @intrinsic
-def peek(typingctx: Any, array: Any, index: Any) -> Any:
-    """`array.flat[index]`, without Numba's test for a negative index."""
+def peek(typingctx: Any, array: Any, *index: Any) -> Any:
+    """The element of `array` at an index."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_element(context, builder, signature.args[0], args[0], args[1]))
+        return builder.load(
+            _element(context, builder, signature.args[0], args[0], cgutils.unpack_tuple(builder, args[1]))
+        )
 
-    return array.dtype(array, types.intp), codegen
+    return array.dtype(array, _indices(index)), codegen
+
+
+@intrinsic
+def poke(typingctx: Any, array: Any, value: Any, *index: Any) -> Any:
+    """Write a number to `array` at an index."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        index = cgutils.unpack_tuple(builder, args[2])
+        builder.store(args[1], _element(context, builder, signature.args[0], args[0], index))
+        return context.get_dummy_value()
+
+    return types.void(array, array.dtype, _indices(index)), codegen
 
 
 @intrinsic
@@ -90,13 +116,14 @@ def splat(typingctx: Any, scalar: Any) -> Any:
 
 
 @intrinsic
-def load_splat(typingctx: Any, array: Any, index: Any) -> Any:
-    """`array.flat[index]` in every lane."""
+def load_splat(typingctx: Any, array: Any, *index: Any) -> Any:
+    """The element of `array` at an index, in every lane."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _broadcast(builder, builder.load(_element(context, builder, signature.args[0], args[0], args[1])))
+        pointer = _element(context, builder, signature.args[0], args[0], cgutils.unpack_tuple(builder, args[1]))
+        return _broadcast(builder, builder.load(pointer))
 
-    return _lanes(array, types.intp), codegen
+    return _lanes(array, _indices(index)), codegen
 
 
 @intrinsic
@@ -136,6 +163,17 @@ def mul_add(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         product = builder.fmul(args[0], args[1], flags=("contract",))
         return builder.fadd(product, args[2], flags=("contract",))
+
+    return _lanes(_lanes, _lanes, _lanes), codegen
+
+
+@intrinsic
+def sub_mul(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
+    """`z - x * y`, lane by lane, fused where the CPU can."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        product = builder.fmul(args[0], args[1], flags=("contract",))
+        return builder.fsub(args[2], product, flags=("contract",))
 
     return _lanes(_lanes, _lanes, _lanes), codegen
 
