@@ -32,7 +32,7 @@ def recovered(rank: int, draw, seed: int, low_bias: bool) -> bool:
     def problem(rows: slice) -> Problem:
         return Problem(
             codes=cells[rows].astype(np.uint8),
-            fractions=np.zeros((0, N), np.uint16),
+            fractions=np.zeros((0, N), np.float32),
             weights=np.ones(len(cells[rows])),
             targets=values[rows, None],
             levels=levels,

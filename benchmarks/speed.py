@@ -38,7 +38,7 @@ def problem(rows: int, predictors: int, seed: int = 0) -> Problem:
     levels = np.full(predictors, LEVELS, dtype=np.intp)
     return Problem(
         codes=rng.integers(LEVELS, size=(rows, predictors), dtype=np.uint8),
-        fractions=np.zeros((0, predictors), np.uint16),
+        fractions=np.zeros((0, predictors), np.float32),
         weights=np.ones(rows),
         targets=rng.standard_normal((rows, 1)),
         levels=levels,
@@ -212,12 +212,11 @@ def concrete() -> dict[str, float]:
         "constant",
         "marginalize",
         [False] * task.X.shape[1],
-        0,
     )
     y = ((task.y - task.y.mean()) / task.y.std())[:, None]
     samples = Problem(
         encoded.codes,
-        np.zeros((0, encoded.codes.shape[1]), np.uint16),
+        encoded.fractions,
         np.ones(M),
         y,
         encoding.levels,

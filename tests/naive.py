@@ -36,14 +36,14 @@ def model_of(factors: Factors) -> Model:
 # --- the model, by its definition ---------------------------------------------------------------------------------
 
 
-def cell_weights(codes: NDArray[Any], fractions: NDArray[Any], unit: float, levels: Sequence[int]) -> list[Array]:
+def cell_weights(codes: NDArray[Any], fractions: NDArray[Any], levels: Sequence[int]) -> list[Array]:
     """For each mode, (M, I_n + 1): how much of a cell lies on each level; the last column says that it is missing."""
     rows = np.arange(len(codes))
     weights = []
     for n, I_n in enumerate(levels):
         W = np.zeros((len(codes), int(I_n) + 1))
         i = codes[:, n].astype(int)
-        t = fractions[:, n] * unit if len(fractions) else np.zeros(len(codes))
+        t = fractions[:, n].astype(float) if len(fractions) else np.zeros(len(codes))
         W[rows, i] = 1.0 - t
         between = t > 0
         W[rows[between], i[between] + 1] = t[between]
@@ -53,7 +53,7 @@ def cell_weights(codes: NDArray[Any], fractions: NDArray[Any], unit: float, leve
 
 def level_weights(problem: Problem) -> list[Array]:
     """`w_n(x_m)`, (M, I_n) for each mode: a missing cell is spread over the levels by `p_n`."""
-    cells = cell_weights(problem.codes, problem.fractions, problem.unit, problem.levels)
+    cells = cell_weights(problem.codes, problem.fractions, problem.levels)
     return [W[:, :-1] + W[:, -1:] * p for W, p in zip(cells, problem.marginals, strict=True)]
 
 
@@ -233,7 +233,7 @@ def naive_als(problem: Problem, options: ALSOptions, factors: Factors, n_sweeps:
 
 def _read_mode(problem: Problem, n: int) -> _Mode:
     codes = problem.codes[:, n].astype(np.intp)
-    t = problem.fractions[:, n] * problem.unit if len(problem.fractions) else None
+    t = problem.fractions[:, n].astype(float) if len(problem.fractions) else None
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(problem.levels[n] + 2))
     return _Mode(codes, t, order, starts, problem.marginals[n])

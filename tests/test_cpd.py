@@ -33,7 +33,7 @@ def random_rows(rng: np.random.Generator, cpd: CPD, n: int, linear: bool) -> tup
     levels = np.array([len(A) for A in cpd.factors])
     codes = rng.integers(0, levels + 1, (n, len(levels)))
     between = (codes < levels - 1) & (rng.uniform(size=codes.shape) < 0.7)
-    fractions = np.where(between, rng.uniform(size=codes.shape), 0.0)
+    fractions = np.where(between, rng.uniform(size=codes.shape), 0.0).astype(np.float32)
     return codes.astype(np.uint8), fractions if linear else np.zeros((0, len(levels)))
 
 
@@ -47,7 +47,7 @@ def value(cpd: CPD, codes: Array, fractions: Array | None) -> Array:
             if codes[n] == len(A):
                 w[:] = p
             else:
-                t = 0.0 if fractions is None else fractions[n]
+                t = 0.0 if fractions is None else float(fractions[n])
                 w[codes[n]] = 1.0 - t
                 if t > 0.0:
                     w[codes[n] + 1] = t

@@ -86,8 +86,8 @@ class CPD:
         return {name: value for name, value in self.__dict__.items() if name != "_stacked"}
 
     def evaluate(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
-        """Values (M, K) at encoded rows, whose fractions are exact positions between levels."""
-        codes, fractions = np.asfortranarray(codes), np.asfortranarray(fractions)
+        """Values (M, K) at encoded rows."""
+        codes, fractions = np.asfortranarray(codes), np.asfortranarray(fractions, np.float32)
         values = np.empty((len(codes), self.n_outputs))
         modes = np.arange(self.n_modes, dtype=np.intp)
         stacked = self._stacked
@@ -96,7 +96,6 @@ class CPD:
             kernels.evaluate(
                 codes.T,
                 fractions.T,
-                1.0,
                 stacked.table,
                 stacked.offsets[modes],
                 modes,

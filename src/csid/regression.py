@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csid._fit.als import ALSOptions, ALSResult, Update, fit_als
 from csid._fit.factors import Factors, random_factors, stack_factors
-from csid._fit.problem import FRACTION_STEPS, Problem, merge_repeated_cells
+from csid._fit.problem import Problem, merge_repeated_cells
 from csid._fit.statistics import Workers
 from csid.cpd import CPD
 from csid.encoding import EncodedRows, Encoding, Interpolation, Missing, fit_encoding
@@ -226,7 +226,7 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if continued:
             self._check_continuable(y)
             encoding = self.encoding_
-            rows = encoding.encode(X, n_rows, FRACTION_STEPS)
+            rows = encoding.encode(X, n_rows)
         else:
             encoding, rows = fit_encoding(
                 X,
@@ -238,7 +238,6 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 self.interpolation,
                 self.missing,
                 categorical_flags(self.categorical_features, names),
-                FRACTION_STEPS,
             )
         targets = y.reshape(n_rows, -1)
         centre, scale = _centre_and_scale(targets[train], weights[train])
@@ -353,7 +352,7 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         targets = check_targets(y_val, n_rows, ("X_val", "y_val")).reshape(n_rows, -1)
         if targets.shape[1] != len(centre):
             raise ValueError(f"y_val has {targets.shape[1]} outputs, but y has {len(centre)}: give the same ones.")
-        rows = encoding.encode(X_val, n_rows, FRACTION_STEPS)
+        rows = encoding.encode(X_val, n_rows)
         return _problem(encoding, rows, np.ones(n_rows), (targets - centre) / scale)
 
     def _check_continuable(self, y: Array) -> None:

@@ -15,7 +15,6 @@ from csid.encoding import CategoricalMode, EncodedRows, Encoding, OrdinalMode, f
 from csid.encoding.encoding import auto_levels
 
 Array = NDArray[np.float64]
-STEPS = 65_535
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -31,17 +30,16 @@ def fit(X: Any, **options: Any) -> tuple[Encoding, EncodedRows]:
         "interpolation": "linear",
         "missing": "marginalize",
         "categorical": [None] * n_columns,
-        "steps": 0,
     }
     return fit_encoding(X, n_rows, **(settings | options))
 
 
-def level_weights(encoding: Encoding, rows: EncodedRows, n: int, steps: int = 0) -> Array:
+def level_weights(encoding: Encoding, rows: EncodedRows, n: int) -> Array:
     """`w_n(x)` of every row, (M, I_n), by its definition."""
     levels = int(encoding.levels[n])
     W = np.zeros((len(rows.codes), levels))
     for m, code in enumerate(rows.codes[:, n]):
-        t = rows.fractions[m, n] / (steps or 1) if len(rows.fractions) else 0.0
+        t = float(rows.fractions[m, n]) if len(rows.fractions) else 0.0
         if code == levels:
             W[m] = encoding.marginals[n]
         else:
@@ -75,24 +73,12 @@ def test_linear_weights_give_a_value_back_between_the_outer_levels_and_clamp_bey
     assert_allclose(W.sum(axis=1), 1.0, rtol=1e-14)
     assert (W >= 0).all()
     assert (np.count_nonzero(W, axis=1) <= 2).all()
-    assert_allclose(W @ grid, np.clip(x, grid[0], grid[-1]), rtol=1e-13, atol=1e-13)
-
-
-@given(seeds)
-def test_positions_in_steps_are_within_half_a_step_of_exact_ones(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    encoding, _ = fit(rng.normal(size=(50, 2)))
-    x = np.concatenate([2 * rng.normal(size=(50, 2)), np.nextafter(encoding.modes[0].grid[1:, None], -9) * [1, 1]])
-    exact, stepped = encoding.encode(x, len(x)), encoding.encode(x, len(x), STEPS)
-    assert stepped.fractions.dtype == np.uint16
-    assert (stepped.fractions < STEPS).all()  # a whole step up is the next level
-    position = stepped.codes + stepped.fractions / STEPS
-    assert_allclose(position, exact.codes + exact.fractions, rtol=0, atol=(0.5 + 1e-9) / STEPS)
+    assert_allclose(W @ grid, np.clip(x, grid[0], grid[-1]), rtol=0, atol=1e-7 * np.ptp(grid))
 
 
 def test_values_on_a_level_have_no_fraction() -> None:
     encoding, _ = fit(np.array([[0.0], [1.0], [4.0]]))
-    rows = encoding.encode(np.array([[0.0], [1.0], [4.0], [-1.0], [9.0]]), 5, STEPS)
+    rows = encoding.encode(np.array([[0.0], [1.0], [4.0], [-1.0], [9.0]]), 5)
     assert rows.codes[:, 0].tolist() == [0, 1, 2, 0, 2]
     assert not rows.fractions.any()
 
@@ -134,18 +120,15 @@ def test_an_unseen_category_has_the_code_behind_the_last_level(table: pd.DataFra
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "constant"])
-@pytest.mark.parametrize("steps", [0, STEPS])
-def test_marginals_are_the_weighted_mean_of_level_weights_over_observed_training_rows(
-    interpolation: str, steps: int
-) -> None:
+def test_marginals_are_the_weighted_mean_of_level_weights_over_observed_training_rows(interpolation: str) -> None:
     rng = np.random.default_rng(0)
     x = np.where(rng.uniform(size=60) < 0.2, np.nan, rng.normal(size=60))
     table = pd.DataFrame({"x": x, "c": rng.choice(["u", "v", None], 60)})
     weights, train = rng.uniform(0.5, 2, 60), np.sort(rng.choice(60, 40, replace=False))
-    encoding, rows = fit(table, weights=weights, train=train, interpolation=interpolation, steps=steps, levels=5)
+    encoding, rows = fit(table, weights=weights, train=train, interpolation=interpolation, levels=5)
     for n, name in enumerate(table):
         seen = train[table[name].notna().to_numpy()[train]]
-        W = level_weights(encoding, rows, n, steps)
+        W = level_weights(encoding, rows, n)
         assert_allclose(encoding.marginals[n], weights[seen] @ W[seen] / weights[seen].sum(), rtol=1e-12)
 
 

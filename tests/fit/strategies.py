@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from csid._fit.als import ALSOptions
 from csid._fit.factors import Factors, stack_factors
-from csid._fit.problem import FRACTION_STEPS, Problem
+from csid._fit.problem import Problem
 
 Array = NDArray[np.float64]
 
@@ -30,10 +30,10 @@ def build_problem(
     rng = np.random.default_rng(seed)
     ordered = levels if ordered is None else ordered
     codes = np.column_stack([rng.integers(0, I_n, rows) for I_n in levels]).astype(dtype)
-    fractions = np.zeros((rows if linear else 0, len(levels)), np.uint16)
+    fractions = np.zeros((rows if linear else 0, len(levels)), np.float32)
     if linear:
         inside = (codes < np.array(ordered) - 1) & (rng.random(codes.shape) < 0.8)
-        fractions[inside] = rng.integers(0, FRACTION_STEPS, inside.sum())
+        fractions[inside] = rng.random(inside.sum())
     absent = rng.random(codes.shape) < missing
     codes = np.where(absent, np.array(levels), codes).astype(dtype)
     if linear:

@@ -50,7 +50,8 @@ def _minimised(problem: Problem, factors: Factors, k: int, penalty: Array, updat
     """`A_k` after its update, and the size of its system; the row of a missing cell is checked on the way."""
     F, p, sums = factors.rank, problem.marginals[k], sums_of_mode(problem, factors, k)
     padded = factors.padded_factor(k).copy()
-    minimise(sums, factors.V, problem.mean_scale, penalty, p, F, padded, update == "row")
+    missing = bool(problem.any_missing[k])
+    minimise(sums, factors.V, problem.mean_scale, penalty, p, missing, F, padded, update == "row")
     assert_allclose(padded[-1], p @ padded[:-1], rtol=1e-12, atol=1e-12)
     assert not padded[:, F:].any()
     system = data_system(problem, factors, k, sums)
@@ -408,7 +409,7 @@ def golden_fit() -> dict[str, Any]:
     seed, rows, rank = 2020, 120, 3
     chosen: dict[str, Any] = {"ridge": 1e-3, "smoothness": [1e-2, 1e-2, 1e-2], "smoothness_order": 1, "max_iter": 15}
     problem = build_problem(seed, levels=(6, 5, 4), ordered=(6, 5, 0), rows=rows, linear=True, missing=0.1)
-    x = problem.codes + problem.fractions * problem.unit
+    x = problem.codes + problem.fractions
     targets = np.sin(x[:, 0]) * np.sqrt(1.0 + x[:, 1]) + 0.3 * x[:, 2]
     problem = replace(problem, targets=targets[:, None])
     result = _fit(problem, ALSOptions(**chosen, tol=0.0), _start(problem, rank, seed))

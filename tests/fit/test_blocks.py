@@ -48,6 +48,11 @@ def _padded(array: Array, axes: int) -> Array:
     return np.pad(array, [(0, 0)] * (array.ndim - axes) + [(0, more)] * axes)
 
 
+def _or_none(G: Array) -> Array | None:
+    """No rows without the predictor: that part of the system is not even compiled."""
+    return _padded(G, 2) if G.any() else None
+
+
 _factor = njit(lambda H, F: blocks.factor(H, F))
 _lower = njit(lambda H, F, X: blocks.solve_lower(H, F, X))
 _upper = njit(lambda H, F, X: blocks.solve_upper(H, F, X))
@@ -64,21 +69,20 @@ def factor(bands: Array) -> tuple[int, Array]:
 
 def solve(bands: Array, rhs: Array, p: Array, G: Array, noise: Array | None = None) -> tuple[int, Array]:
     F, x = rhs.shape[1], np.zeros_like(_padded(rhs, 1))
-    given_noise = np.empty((0, F)) if noise is None else noise
-    failed = _solve(_padded(bands, 2), F, _padded(rhs, 1), p, _padded(G, 2), given_noise, x)
+    failed = _solve(_padded(bands, 2), F, _padded(rhs, 1), p, _or_none(G), noise, x)
     return failed, x[:, :F]
 
 
 def relax(bands: Array, rhs: Array, p: Array, G: Array, A: Array) -> tuple[int, Array]:
     F, x = rhs.shape[1], _padded(A, 1)
-    failed = _relax(_padded(bands, 2), F, _padded(rhs, 1), p, _padded(G, 2), x)
+    failed = _relax(_padded(bands, 2), F, _padded(rhs, 1), p, _or_none(G), x)
     return failed, x[:, :F]
 
 
 def product(bands: Array, p: Array, G: Array, A: Array) -> Array:
     F, x = A.shape[1], _padded(A, 1)
     out = np.empty_like(x)
-    _product(_padded(bands, 2), F, p, _padded(G, 2), x, out)
+    _product(_padded(bands, 2), F, p, _or_none(G), x, out)
     return out[:, :F]
 
 
@@ -257,6 +261,6 @@ def test_an_overflow_is_reported_and_changes_nothing() -> None:
     D[0, 0, 0] = 1e200
     before = A.copy()
     none, one = np.zeros((0, 8, 8)), np.ones(1)
-    status = blocks.minimise(D, none, R, np.ones((1, 8)), one, np.zeros((1, 1)), one, 1, None, A)
+    status = blocks.minimise(D, none, R, np.ones((1, 8)), one, np.zeros((1, 1)), one, None, 1, None, A)
     assert status == blocks.OVERFLOW
     assert_array_equal(A, before)

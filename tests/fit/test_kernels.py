@@ -55,7 +55,7 @@ def _check_accumulate(problem: Problem, factors: Factors, k: int, outside: Array
     F, model = factors.rank, model_of(factors)
     D, O, R = _accumulate(problem, factors, k, outside, modes, cut)  # noqa: E741
     q = products(level_weights(problem), model.A, modes) * outside[:, :F]
-    W = cell_weights(problem.codes, problem.fractions, problem.unit, problem.levels)[k]
+    W = cell_weights(problem.codes, problem.fractions, problem.levels)[k]
     expected_D, expected_O, expected_R = level_sums(W, q, problem.roots, problem.targets - model.bias)
     assert_allclose(np.tril(D[:, :F, :F]), np.tril(expected_D), **TIGHT)
     assert_allclose(R[:, :, :F], expected_R, **TIGHT)
@@ -153,13 +153,11 @@ def test_an_empty_outside_is_one() -> None:
     assert_allclose(out[:, :11], products(level_weights(problem), model_of(factors).A, modes), **TIGHT)
 
 
-def _evaluate(problem: Problem, factors: Factors, fractions: Array, unit: float, start: int, stop: int) -> Array:
+def _evaluate(problem: Problem, factors: Factors, start: int, stop: int) -> Array:
     out = np.full((problem.n_rows, problem.n_outputs), np.nan)
     modes = np.arange(problem.n_modes, dtype=np.intp)
     kernels.evaluate(
-        problem.codes.T,
-        np.ascontiguousarray(fractions.T),
-        unit,
+        *problem.cells,
         factors.table,
         factors.offsets[modes],
         modes,
@@ -177,23 +175,9 @@ def _evaluate(problem: Problem, factors: Factors, fractions: Array, unit: float,
 def test_evaluate(problem: Problem, rank: int, seed: int, data: st.DataObject) -> None:
     factors = build_factors(problem, rank, seed)
     start, stop = sorted(data.draw(st.tuples(*[st.integers(0, problem.n_rows)] * 2)))
-    out = _evaluate(problem, factors, problem.fractions, problem.unit, start, stop)
+    out = _evaluate(problem, factors, start, stop)
     assert_allclose(out[start:stop], values(problem, model_of(factors))[start:stop], **TIGHT)
     assert np.isnan(np.delete(out, np.s_[start:stop], axis=0)).all()
-
-
-@given(problems(), ranks, seeds)
-@settings(deadline=None, max_examples=50)
-def test_evaluate_at_exact_positions(problem: Problem, rank: int, seed: int) -> None:
-    """Prediction hands in fractions as floats in [0, 1), with unit 1, finer than the steps of a fit."""
-    factors, model = build_factors(problem, rank, seed), model_of(build_factors(problem, rank, seed))
-    exact = (problem.fractions > 0) * np.random.default_rng(seed).random(problem.fractions.shape)
-    out = _evaluate(problem, factors, exact, 1.0, 0, problem.n_rows)
-    q = np.ones((problem.n_rows, rank))
-    cells = cell_weights(problem.codes, exact, 1.0, problem.levels)
-    for W, A, p in zip(cells, model.A, problem.marginals, strict=True):
-        q *= W @ np.vstack([A, p @ A])
-    assert_allclose(out, model.bias + q @ model.V.T, **TIGHT)
 
 
 def _project(
@@ -233,7 +217,7 @@ def test_project(problem: Problem, rank: int, seed: int, from_targets: bool, dat
     X[:, :rank] = np.random.default_rng(seed).standard_normal((len(X), rank))
     out, diagonal = _project(problem, factors, k, problem.roots[:, None], modes, X, from_targets)
 
-    W = cell_weights(problem.codes, problem.fractions, problem.unit, problem.levels)[k]
+    W = cell_weights(problem.codes, problem.fractions, problem.levels)[k]
     q = products(level_weights(problem), model.A, modes)
     expected, squares = np.zeros((len(X), rank)), np.zeros((len(X), rank))
     for j in range(problem.n_outputs):
@@ -264,7 +248,7 @@ def test_padded_columns_never_reach_a_result(problem: Problem, rank: int, seed: 
         f, _ = _project(problem, clean, 0, outside, modes, X, from_targets)
         g, _ = _project(problem, dirty, 0, outside, modes, X, from_targets)
         assert_array_equal(f[:, :rank], g[:, :rank])
-    whole = (problem.fractions, problem.unit, 0, problem.n_rows)
+    whole = (0, problem.n_rows)
     assert_array_equal(_evaluate(problem, clean, *whole), _evaluate(problem, dirty, *whole))
 
 

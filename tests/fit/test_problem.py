@@ -30,8 +30,8 @@ def _repeated(problem: Problem, seed: int, times: int = 3) -> Problem:
 
 def _cells(problem: Problem) -> list[tuple[int, ...]]:
     """Each row's cell as a tuple: codes and fractions."""
-    fractions = problem.fractions if len(problem.fractions) else np.zeros_like(problem.codes)
-    return [tuple(map(int, row)) for row in np.hstack([problem.codes.astype(int), fractions])]
+    fractions = problem.fractions if len(problem.fractions) else np.zeros(problem.codes.shape)
+    return [tuple(row) for row in np.hstack([problem.codes, fractions]).tolist()]
 
 
 def _options(problem: Problem) -> ALSOptions:
@@ -92,7 +92,7 @@ def test_a_merged_problem_merges_again_after_a_draw() -> None:
 
 def test_rows_that_only_share_a_hash_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     repeated = _repeated(build_problem(3, levels=(3, 3)), 3)
-    monkeypatch.setattr(problem_module, "_hash_rows", lambda codes, fractions, hashes: hashes.fill(0))
+    monkeypatch.setattr(problem_module, "_hash_rows", lambda columns: np.zeros(len(columns[0]), np.uint64))
     assert merge_repeated_cells(repeated) is repeated
 
 

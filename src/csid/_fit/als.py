@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from csid._fit import blocks
 from csid._fit.conjugate_gradients import NormalOperator, solve_mode
-from csid._fit.factors import Factors
+from csid._fit.factors import Factors, table_offsets, table_rows
 from csid._fit.penalties import Penalty
 from csid._fit.problem import Problem
 from csid._fit.statistics import LevelSums, Workers, level_sums, output_sums, partial_products, residual_sums
@@ -76,18 +76,21 @@ class Penalties:
 
     @classmethod
     def of(cls, problem: Problem, options: ALSOptions) -> "Penalties":
-        rho, order, K = options.ridge, options.smoothness_order, np.array([problem.n_outputs])
+        rho, order, K = options.ridge, options.smoothness_order, problem.n_outputs
+        mu, output_mu = np.array(options.smoothness, np.float64), np.array([options.output_smoothness])
+        levels, outputs = problem.levels, np.array([K])
+        rows = table_rows(levels)
         return cls(
-            Penalty(problem.levels, problem.ordered, rho, np.array(options.smoothness, dtype=np.float64), order),
-            Penalty(K, K, rho, np.array([options.output_smoothness]), order),
+            Penalty(levels, problem.ordered, rho, mu, order, table_offsets(levels), rows),
+            Penalty(outputs, outputs, rho, output_mu, order, np.zeros(1, np.intp), K),
         )
 
     def per_component(self, factors: Factors) -> Array:
         """Penalty of each factor and component, (N, F), and with several outputs (N + 1, F)."""
-        costs = self.modes.per_component(factors.table, factors.offsets, factors.rank)
+        costs = self.modes.per_component(factors.table, factors.rank)
         if len(factors.V) == 1:
             return costs
-        return np.vstack([costs, self.output.per_component(factors.V, np.zeros(1, np.intp), factors.rank)])
+        return np.vstack([costs, self.output.per_component(factors.V, factors.rank)])
 
 
 @np.errstate(over="ignore", invalid="ignore")  # an overflow is reported once, as NumericalTrouble
@@ -140,17 +143,27 @@ def sweep(problem: Problem, options: ALSOptions, penalties: Penalties, factors: 
             factors.set_factor(k, solve_mode(operator, factors.factor(k)))
         else:
             sums, by_rows = level_sums(problem, factors, k, outside, modes, workers), options.update == "row"
-            minimise(sums, factors.V, problem.mean_scale, penalty, p, factors.rank, factors.padded_factor(k), by_rows)
+            missing, A = bool(problem.any_missing[k]), factors.padded_factor(k)
+            minimise(sums, factors.V, problem.mean_scale, penalty, p, missing, factors.rank, A, by_rows)
     if problem.n_outputs > 1:
         update_outputs(problem, penalties, factors, workers)
     balance_scales(penalties, factors)
 
 
 def minimise(
-    sums: LevelSums, V: Array, scale: Array, penalty: Array, p: Array, rank: int, A: Array, by_rows: bool = False
+    sums: LevelSums,
+    V: Array,
+    scale: Array,
+    penalty: Array,
+    p: Array,
+    missing: bool,
+    rank: int,
+    A: Array,
+    by_rows: bool = False,
 ) -> None:
     """Move a padded factor to the minimum of its mode's quadratic, or by one pass over its rows: `blocks.minimise`."""
-    status = blocks.minimise(*sums, V, scale, penalty, p, rank, True if by_rows else None, A)
+    G = np.zeros(sums[0].shape[1:]) if missing else None
+    status = blocks.minimise(*sums, V, scale, penalty, p, G, rank, by_rows or None, A)
     if status == blocks.OVERFLOW:
         raise NumericalTrouble("the products of factors overflow. Raise `ridge` or `smoothness`, or lower `rank`.")
 
@@ -162,7 +175,7 @@ def update_outputs(problem: Problem, penalties: Penalties, factors: Factors, wor
     alike = np.concatenate([np.tile(gram, (K, 1, 1)), np.zeros((1, S, S))])
     sums = alike, np.zeros((0, S, S)), np.vstack([rhs, np.zeros(S)])[:, None]
     V = np.vstack([factors.V, np.zeros(S)])
-    minimise(sums, np.ones((1, S)), problem.mean_scale, penalties.output.bands[0], np.zeros(K), factors.rank, V)
+    minimise(sums, np.ones((1, S)), problem.mean_scale, penalties.output.bands[0], np.zeros(K), False, factors.rank, V)
     factors.V[:] = V[:K]
 
 

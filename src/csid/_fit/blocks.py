@@ -2,7 +2,7 @@
 
 A system over `I` levels with `F` unknowns each is kept by block diagonals: `H[d, i]` is the symmetric F x F block that
 couples level i with level i + d. Bandwidth 0 is a category, 1 first differences or interpolation, 2 second differences.
-Rows without the predictor add `(p p^T) kron G`.
+Rows without the predictor add `(p p^T) kron G`; G is None where there are none, and what it needs is not compiled.
 
 Shapes, padded with zeros to whole lanes: H (width + 1, I, S, S), G (S, S), vectors (I, S), several right-hand sides
 (I, F, m).
@@ -52,7 +52,7 @@ def _cholesky(H: Any, i: int, F: int, floors: Any) -> bool:
 def factor(H: Any, F: int) -> int:
     """Block Cholesky H = U^T U in place. Returns the first level whose block is not positive definite, or -1."""
     width, levels, S = H.shape[0] - 1, H.shape[1], H.shape[3]
-    floors = np.empty((levels, F))
+    floors = np.zeros((levels, F))
     for i in range(levels):
         for a in range(F):
             poke(floors, FLAT * peek(H, 0, i, a, a), i, a)
@@ -112,12 +112,10 @@ def solve_upper(H: Any, F: int, X: Any) -> None:
 
 
 @inner
-def _root(G: Any, F: int, C: Any) -> int:
-    """Fill C (F, m), G = C C^T up to rounding, from its column 1 on; return how many columns that took."""
+def _root(G: Any, F: int, C: Any) -> None:
+    """Fill C (F, m) from its column 1 on, G = C C^T up to rounding."""
     for a in range(F):
         pivot = peek(G, a, a)
-        if not np.isfinite(pivot):
-            return 0
         least = FLAT * pivot
         for c in range(1, a + 1):
             pivot -= peek(C, a, c) * peek(C, a, c)
@@ -127,7 +125,6 @@ def _root(G: Any, F: int, C: Any) -> int:
             for c in range(1, a + 1):
                 s -= peek(C, b, c) * peek(C, a, c)
             poke(C, s * scale, b, a + 1)
-    return F
 
 
 @inner
@@ -135,7 +132,7 @@ def solve(H: Any, F: int, rhs: Any, p: Any, G: Any, noise: Any, x: Any) -> int:
     """Fill x, (H + (p p^T) kron G) x = rhs; H (overwritten) by its bands, the second term by Woodbury's identity.
 
     rhs, x : (I, S); p : (I,) marginals; G : (S, S), Gram matrix of the rows in which the predictor is missing.
-    noise : empty, or (I + 1, F) standard normal numbers, that make x a draw from the Gaussian with this precision and
+    noise : None, or (I + 1, F) standard normal numbers, that make x a draw from the Gaussian with this precision and
     mean: those of the levels enter half-way, and the last row those of the system of the missing rows.
     Returns the first level whose block is not positive definite (I for the system of the missing rows), or -1.
     """
@@ -143,25 +140,24 @@ def solve(H: Any, F: int, rhs: Any, p: Any, G: Any, noise: Any, x: Any) -> int:
     failed = factor(H, F)
     if failed >= 0:
         return int(failed)
-    anyone_missing = False
-    for a in range(F):
-        anyone_missing |= peek(G, a, a) > 0.0
-    m = (F // WIDTH + 1) * WIDTH if anyone_missing else WIDTH
+    m = WIDTH if G is None else (F // WIDTH + 1) * WIDTH
+    X = np.zeros((levels, F, m))  # in column 0 H^-1 rhs, beside it H^-1 U for U = p kron C, G = C C^T
     C = np.zeros((F, m))
-    c = _root(G, F, C) if anyone_missing else 0
-    X = np.zeros((levels, F, m))  # H^-1 rhs, beside H^-1 U for U = p kron C
+    if G is not None:
+        _root(G, F, C)
     for i in range(levels):
         for a in range(F):
-            for g in range(0, m, WIDTH):
-                store(X, mul(load_splat(p, i), load(C, a, g)), i, a, g)
+            if G is not None:
+                for g in range(0, m, WIDTH):
+                    store(X, mul(load_splat(p, i), load(C, a, g)), i, a, g)
             poke(X, peek(rhs, i, a), i, a, 0)
     solve_lower(H, F, X)
-    if len(noise) > 0:
+    if noise is not None:
         for i in range(levels):
             for a in range(F):
                 poke(X, peek(X, i, a, 0) + peek(noise, i, a), i, a, 0)
     solve_upper(H, F, X)
-    if c > 0:
+    if G is not None:
         failed = _add_missing(C, p, noise, X)
     for i in range(levels):
         for a in range(F):
@@ -188,9 +184,11 @@ def _add_missing(C: Any, p: Any, noise: Any, X: Any) -> int:
         for e in range(F):
             poke(system, peek(both, j, e + 1) + (1.0 if e == j else 0.0), 0, 0, j, e)
         poke(floors, FLAT * peek(system, 0, 0, j, j), 0, j)
-        poke(y, peek(both, j, 0) + (peek(noise, levels, j) if len(noise) > 0 else 0.0), 0, j, 0)
+        poke(y, peek(both, j, 0), 0, j, 0)
+        if noise is not None:
+            poke(y, peek(both, j, 0) + peek(noise, levels, j), 0, j, 0)
     if not _cholesky(system, 0 * F, F, floors):
-        return levels
+        return int(levels)
     solve_lower(system, F, y)
     solve_upper(system, F, y)
     for i in range(levels):
@@ -212,7 +210,7 @@ def relax(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any) -> int:
     """
     levels, S = x.shape
     block, s = np.zeros((1, 1, S, S)), np.zeros((1, F, WIDTH))
-    floors, mean = np.empty((1, F)), np.zeros(S)
+    floors, mean = np.zeros((1, F)), np.zeros(S)
     for i in range(levels):
         for a in range(F):
             mean[a] += p[i] * x[i, a]
@@ -222,8 +220,10 @@ def relax(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any) -> int:
         for a in range(F):
             s[0, a, 0] = rhs[i, a]
             for b in range(F):
-                block[0, 0, a, b] = H[0, i, a, b] + p[i] * p[i] * G[a, b]
-                s[0, a, 0] -= p[i] * G[a, b] * mean[b]
+                block[0, 0, a, b] = H[0, i, a, b]
+                if G is not None:
+                    block[0, 0, a, b] += p[i] * p[i] * G[a, b]
+                    s[0, a, 0] -= p[i] * G[a, b] * mean[b]
                 for d in range(1, H.shape[0]):
                     if i + d < levels:
                         s[0, a, 0] -= H[d, i, a, b] * x[i + d, b]
@@ -244,14 +244,16 @@ def relax(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any) -> int:
 def product(H: Any, F: int, p: Any, G: Any, x: Any, out: Any) -> None:
     """Fill out = (H + (p p^T) kron G) x, both (I, S)."""
     levels, S = x.shape
-    mean = np.zeros(S)
-    for i in range(levels):
-        for g in range(0, S, WIDTH):
-            store(mean, mul_add(load_splat(p, i), load(x, i, g), load(mean, g)), g)
+    mean = np.zeros((1, S))
+    if G is not None:
+        for i in range(levels):
+            for g in range(0, S, WIDTH):
+                store(mean, mul_add(load_splat(p, i), load(x, i, g), load(mean, g)), g)
     for g in range(0, S, WIDTH):
         of_missing = splat(0.0)
-        for a in range(F):
-            of_missing = mul_add(load_splat(mean, a), load(G, a, g), of_missing)
+        if G is not None:
+            for a in range(F):
+                of_missing = mul_add(load_splat(mean, a), load(G, a, g), of_missing)
         for i in range(levels):
             s = mul(load_splat(p, i), of_missing)
             for d in range(min(H.shape[0], levels)):
@@ -311,9 +313,10 @@ def assemble(
                 value = VtV * peek(O, i, a, b)
                 poke(H, value, 1, i, a, b)
                 poke(H, value, 1, i, b, a)
-            value = VtV * peek(D, levels, a, b)
-            poke(G, value, a, b)
-            poke(G, value, b, a)
+            if G is not None:
+                value = VtV * peek(D, levels, a, b)
+                poke(G, value, a, b)
+                poke(G, value, b, a)
     for i in range(levels):
         for a in range(F):
             for d in range(penalty.shape[0]):
@@ -334,7 +337,9 @@ def _gradient(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any, image: Any, size
     for i in range(rhs.shape[0]):
         for a in range(F):
             residual = peek(rhs, i, a) - peek(image, i, a)
-            diagonal = peek(H, 0, i, a, a) + peek(p, i) * peek(p, i) * peek(G, a, a)
+            diagonal = peek(H, 0, i, a, a)
+            if G is not None:
+                diagonal += peek(p, i) * peek(p, i) * peek(G, a, a)
             largest = max(largest, diagonal)
             if not np.isfinite(residual):
                 return float(np.nan)
@@ -352,6 +357,7 @@ def minimise(
     scale: Any,
     penalty: Any,
     p: Any,
+    G: Any,
     F: int,
     by_rows: Any,
     A: Any,
@@ -359,6 +365,7 @@ def minimise(
     """Move A, (I + 1, S) with `p^T A` last, to the minimum of a mode's quadratic, or by one pass over its rows.
 
     D, O, R, V, scale, penalty : see `assemble`.
+    G : zeros (S, S) to work in when some rows lack the predictor, else None.
     by_rows : None for the minimum, True for the pass. None is a type of its own: only what is used is compiled.
 
     The system is solved for the step from A, so that its rounding errors shrink as the fit converges. Where it is
@@ -367,7 +374,7 @@ def minimise(
     """
     levels, S = len(p), D.shape[1]
     width = max(2 if len(O) > 0 else 1, penalty.shape[0])
-    system, residual, G = np.zeros((width, levels, S, S)), np.zeros((levels, S)), np.zeros((S, S))
+    system, residual = np.zeros((width, levels, S, S)), np.zeros((levels, S))
     assemble(D, O, R, V, scale, penalty, p, F, system, residual, G)
     step, image, size = np.zeros((levels, S)), np.zeros((levels, S)), np.zeros((levels, S))
     x = A[:levels]
@@ -375,12 +382,14 @@ def minimise(
     if np.isnan(largest):
         return OVERFLOW
     for proximal in _PROXIMAL_STEPS:
-        H = system.copy()
+        H = np.zeros((width, levels, S, S))
+        for at in range(0, H.size, WIDTH):
+            store(H, load(system, at), at)
         for i in range(levels):
             for a in range(F):
                 poke(H, peek(H, 0, i, a, a) + proximal * largest, 0, i, a, a)
         if by_rows is None:
-            failed = solve(H, F, residual, p, G, np.empty((0, F)), step)
+            failed = solve(H, F, residual, p, G, None, step)
         else:
             step[:] = 0.0
             failed = relax(H, F, residual, p, G, step)

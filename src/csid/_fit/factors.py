@@ -68,6 +68,11 @@ def table_offsets(levels: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.concatenate([[0], np.cumsum(levels[:-1] + 1)]).astype(np.intp)
 
 
+def table_rows(levels: NDArray[np.intp]) -> int:
+    """Rows of a stacked table: those of the modes, and a spare one behind the last."""
+    return int(levels.sum()) + len(levels) + 1
+
+
 def padded_rank(rank: int) -> int:
     """The rank rounded up to whole lanes."""
     return -(-rank // WIDTH) * WIDTH
@@ -79,7 +84,7 @@ def stack_factors(factors: tuple[Array, ...], V: Array, bias: Array, marginals: 
     levels = np.array([len(A) for A in factors], dtype=np.intp)
     S = padded_rank(rank)
     stacked = Factors(
-        table=np.zeros((int(levels.sum()) + len(levels) + 1, S)),
+        table=np.zeros((table_rows(levels), S)),
         V=np.zeros((len(V), S)),
         bias=np.array(bias, dtype=np.float64),
         rank=rank,

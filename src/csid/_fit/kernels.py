@@ -3,7 +3,7 @@
 Shared conventions
 ------------------
 codes : (N, M) uint8 or uint16, mode by mode the level of each cell; level `I_n` stands for "missing".
-fractions : (N, M), how far the cell lies towards the next level, times `unit`; `(N, 0)` when every cell is on a level.
+fractions : (N, M) float32, how far the cell lies towards the next level; `(N, 0)` when every cell is on a level.
 roots : (M,), square roots of the sample weights `s_m`.
 table : (sum of I_n + 1, plus 1; S), the factors stacked mode under mode. Behind the `I_n` rows of a mode comes the row
     of a missing cell, `p_n^T A_n`; one spare row closes the table. `S` is the rank padded with zeros to whole lanes.
@@ -21,14 +21,9 @@ import numpy as np
 from csid._fit.compiled import inner, kernel
 from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, splat, store, sub, total
 
-_BUFFER_BYTES = 8192  # of rows that are added up together: with a scaled copy they stay in the first-level cache
+_BUFFER_BYTES = 7168  # of rows that are added up together: with a scaled copy they stay in the first-level cache
 _TILE_BYTES, _FEWEST_IN_TILE = 1 << 17, 512  # of products in the order of their levels: they stay in the second
 _MODES = 8
-
-
-@inner
-def _rows_per_buffer(S: int) -> int:
-    return max(8, _BUFFER_BYTES // (8 * S))
 
 
 @inner
@@ -45,7 +40,6 @@ def _first_lanes(outside: Any, m: int, S: int, g: int) -> Any:
 def _products(
     codes: Any,
     fractions: Any,
-    unit: float,
     start: int,
     n: int,
     outside: Any,
@@ -72,7 +66,7 @@ def _products(
                     a = load(table, at)
                     t = peek(fractions, cell)
                     if t != 0:
-                        a = mul_add(splat(t * unit), sub(load(table, at + S), a), a)
+                        a = mul_add(splat(t), sub(load(table, at + S), a), a)
                     q = mul(q, a)
                 store(Q, q, to + g)
                 g += WIDTH
@@ -161,7 +155,6 @@ def _places_by_level(codes: Any, k: int, start: int, n: int, place: Any, end: An
 def accumulate(
     codes: Any,
     fractions: Any,
-    unit: float,
     roots: Any,
     targets: Any,
     bias: Any,
@@ -187,7 +180,7 @@ def accumulate(
     K = targets.shape[1]
     linear = fractions.shape[1] > 0
     tile = min(max(_FEWEST_IN_TILE, _TILE_BYTES // (8 * S), 8 * D.shape[0]), stop - start)
-    buffer = _rows_per_buffer(S)
+    buffer = 8 + _BUFFER_BYTES // (8 * S)
     place = np.empty(tile, np.intp)
     end = np.empty(D.shape[0], np.intp)
     Q = np.empty(tile * S)
@@ -198,12 +191,12 @@ def accumulate(
     for tile_start in range(start, stop, tile):
         in_tile = min(tile, stop - tile_start)
         _places_by_level(codes, k, tile_start, in_tile, place, end)
-        _products(codes, fractions, unit, tile_start, in_tile, outside, table, bases, modes, place, Q)
+        _products(codes, fractions, tile_start, in_tile, outside, table, bases, modes, place, Q)
         for r in range(in_tile):
             m = tile_start + r
             to = peek(place, r)
             if linear:
-                t[to] = peek(fractions, k * codes.shape[1] + m) * unit
+                t[to] = peek(fractions, k, m)
             for j in range(K):
                 errors[j * tile + to] = peek(roots, m) * (peek(targets, m * K + j) - bias[j])
         level_start = 0
@@ -223,7 +216,7 @@ def accumulate(
                             up = t[first + r]
                             c[r] = (1.0 - up if step < 2 else up) * (1.0 - up if step == 0 else up)
                         _scale_rows(Q, first, c, n, S, Z)
-                        _add_gram(Q, first * S, Z, 0, n, F, S, G, level * S * S)
+                        _add_gram(Q, first * S, Z, 0 * n, n, F, S, G, level * S * S)
                     else:
                         _add_gram(Q, first * S, Q, first * S, n, F, S, G, level * S * S)
                     if step != 1:
@@ -239,7 +232,6 @@ def accumulate(
 def multiply(
     codes: Any,
     fractions: Any,
-    unit: float,
     outside: Any,
     table: Any,
     bases: Any,
@@ -249,22 +241,21 @@ def multiply(
     products: Any,
 ) -> None:
     """products[m] = outside[m] * prod over modes of w_n(x_m)^T A_n, into rows start..stop of an (M, S) array."""
-    buffer = _rows_per_buffer(table.shape[1])
+    buffer = 8 + _BUFFER_BYTES // (8 * table.shape[1])
     in_order = np.empty(0, np.intp)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
         Q = products[first:]
-        _products(codes, fractions, unit, first, n, outside, table, bases[:_MODES], modes[:_MODES], in_order, Q)
+        _products(codes, fractions, first, n, outside, table, bases[:_MODES], modes[:_MODES], in_order, Q)
         for j in range(_MODES, len(modes), _MODES):  # few at a time, whose factor rows stay in the cache
             few = slice(j, j + _MODES)
-            _products(codes, fractions, unit, first, n, products, table, bases[few], modes[few], in_order, Q)
+            _products(codes, fractions, first, n, products, table, bases[few], modes[few], in_order, Q)
 
 
 @kernel
 def evaluate(
     codes: Any,
     fractions: Any,
-    unit: float,
     table: Any,
     bases: Any,
     modes: Any,
@@ -276,13 +267,13 @@ def evaluate(
 ) -> None:
     """values[m - start, j] = b_j + sum_f V(j, f) prod_n w_n(x_m)^T A_n(:, f): Eq. (1) and its several-output form."""
     S = table.shape[1]
-    buffer = _rows_per_buffer(S)
+    buffer = 8 + _BUFFER_BYTES // (8 * S)
     Q = np.empty(buffer * S)
     one = np.empty((0, 1))
     in_order = np.empty(0, np.intp)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        _products(codes, fractions, unit, first, n, one, table, bases, modes, in_order, Q)
+        _products(codes, fractions, first, n, one, table, bases, modes, in_order, Q)
         for r in range(n):
             for j in range(V.shape[0]):
                 s = splat(0.0)
@@ -292,48 +283,9 @@ def evaluate(
 
 
 @kernel
-def residual_sums(
-    codes: Any,
-    fractions: Any,
-    unit: float,
-    weights: Any,
-    targets: Any,
-    table: Any,
-    bases: Any,
-    modes: Any,
-    V: Any,
-    bias: Any,
-    start: int,
-    stop: int,
-    sums: Any,
-) -> None:
-    """Adds to sums (2, K) the weighted sums of the residuals y_j - f_j(x) and of their squares."""
-    S = table.shape[1]
-    buffer = _rows_per_buffer(S)
-    Q = np.empty(buffer * S)
-    one = np.empty((0, 1))
-    in_order = np.empty(0, np.intp)
-    for first in range(start, stop, buffer):
-        n = min(buffer, stop - first)
-        _products(codes, fractions, unit, first, n, one, table, bases, modes, in_order, Q)
-        for j in range(V.shape[0]):
-            some, squares = 0.0, 0.0
-            for r in range(n):
-                s = splat(0.0)
-                for g in range(0, S, WIDTH):
-                    s = mul_add(load(Q, r * S + g), load(V, j * S + g), s)
-                residual = targets[first + r, j] - (bias[j] + total(s))
-                some += weights[first + r] * residual
-                squares += weights[first + r] * residual * residual
-            sums[0, j] += some
-            sums[1, j] += squares
-
-
-@kernel
 def project(
     codes: Any,
     fractions: Any,
-    unit: float,
     roots: Any,
     targets: Any,
     bias: Any,
@@ -357,16 +309,16 @@ def project(
     `outside` carries the roots of the weights.
     """
     S = table.shape[1]
-    buffer = _rows_per_buffer(S)
+    buffer = 8 + _BUFFER_BYTES // (8 * S)
     Q = np.empty(buffer * S)
     in_order = np.empty(0, np.intp)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        _products(codes, fractions, unit, first, n, outside, table, bases, modes, in_order, Q)
+        _products(codes, fractions, first, n, outside, table, bases, modes, in_order, Q)
         for r in range(n):
             m = first + r
             row = np.intp(codes[k, m]) * S
-            t = fractions[k, m] * unit if fractions.shape[1] > 0 else 0.0
+            t = fractions[k, m] if fractions.shape[1] > 0 else 0.0
             for j in range(V.shape[0]):
                 z = 0.0
                 if from_targets:

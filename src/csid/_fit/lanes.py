@@ -46,7 +46,7 @@ def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any
 
 def _indices(index: Any) -> Any:
     """The type of an index given as further arguments: whatever integers come, as machine integers."""
-    return types.StarArgTuple([types.intp] * len(index))
+    return types.StarArgTuple([types.intp] * len(index))  # type: ignore[attr-defined]
 
 
 def _broadcast(builder: Any, scalar: Any) -> Any:

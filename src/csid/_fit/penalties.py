@@ -6,12 +6,9 @@ equations as a banded `I_n x I_n` matrix of numbers: `rho I + mu_n T_n^T T_n`, k
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from csid._fit.compiled import kernel
 
 Array = NDArray[np.float64]
 
@@ -42,40 +39,21 @@ def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) 
     return bands
 
 
-@kernel
-def costs_per_component(
-    table: Any, offsets: Any, levels: Any, ordered: Any, rho: float, mu: Any, order: int, F: int
-) -> Any:
-    """rho |A_n(:, f)|^2 + mu_n |T_n A_n(:, f)|^2, (N, F), for factors stacked in a table.
-
-    From the differences themselves: the bands would lose those of a column that is almost flat.
-    """
-    N = len(levels)
-    costs = np.zeros((N, F))
-    for n in range(N):
-        first = offsets[n]
-        for i in range(first, first + levels[n]):
-            for f in range(F):
-                costs[n, f] += rho * table[i, f] * table[i, f]
-        if mu[n] != 0.0:
-            for i in range(first, first + ordered[n] - order):
-                for f in range(F):
-                    step = table[i + 1, f] - table[i, f]
-                    if order == 2:
-                        step = table[i + 2, f] - table[i + 1, f] - step
-                    costs[n, f] += mu[n] * step * step
-    return costs
-
-
 @dataclass(frozen=True)
 class Penalty:
-    """`rho ||A_n||_F^2 + mu_n ||T_n A_n||_F^2`, on I_n levels of which the first `ordered` have neighbours."""
+    """`rho ||A_n||_F^2 + mu_n ||T_n A_n||_F^2` on factors that are stacked in one table.
+
+    levels : (N,) I_n; ordered : (N,) how many of them, from the first, have neighbours; mu : (N,); order : of T_n.
+    offsets : (N,) first row of each factor in the table; rows : of the table.
+    """
 
     levels: NDArray[np.intp]
     ordered: NDArray[np.intp]
     rho: float
     mu: Array
     order: int
+    offsets: NDArray[np.intp]
+    rows: int
 
     @cached_property
     def bands(self) -> list[Array]:
@@ -83,7 +61,23 @@ class Penalty:
         numbers = zip(self.levels.tolist(), self.ordered.tolist(), self.mu.tolist(), strict=True)
         return [penalty_bands(levels, ordered, self.rho, mu, self.order) for levels, ordered, mu in numbers]
 
-    def per_component(self, table: Array, offsets: NDArray[np.intp], rank: int) -> Array:
-        """Its value for each factor and component, (N, F), for factors stacked in a table."""
-        rho, mu, order = self.rho, self.mu, self.order
-        return np.asarray(costs_per_component(table, offsets, self.levels, self.ordered, rho, mu, order, rank))
+    @cached_property
+    def _row_weights(self) -> tuple[Array, Array]:
+        """What the square of a row of the table, and of the difference that starts at it, is multiplied with."""
+        squares, differences = np.zeros((self.rows, 1)), np.zeros((self.rows, 1))
+        for n, first in enumerate(self.offsets):
+            squares[first : first + self.levels[n]] = self.rho
+            differences[first : first + max(0, self.ordered[n] - self.order)] = self.mu[n]
+        return squares, differences[: max(0, self.rows - self.order)]
+
+    def per_component(self, table: Array, rank: int) -> Array:
+        """Its value for each factor and component, (N, F).
+
+        From the differences themselves: the bands would lose those of a column that is almost flat.
+        """
+        squares, differences = self._row_weights
+        A = table[:, :rank]
+        costs = squares * A**2
+        if self.mu.any():
+            costs[: len(differences)] += differences * np.diff(A, n=self.order, axis=0) ** 2
+        return np.asarray(np.add.reduceat(costs, self.offsets, axis=0))

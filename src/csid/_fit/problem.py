@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.compiled import kernel
-
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
-
-FRACTION_STEPS = 65535
-"""Positions between two levels are kept in 16 bits while fitting; prediction uses the exact position."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +16,7 @@ class Problem:
     """What a fit reads of the data.
 
     codes : (M, N) uint8 or uint16, level of each cell, `levels[n]` for a missing one.
-    fractions : (M, N) uint16 steps towards the next level, or (0, N) when every cell is on a level.
+    fractions : (M, N) float32 position towards the next level, or (0, N) when every cell is on a level.
         Both are kept mode by mode (in Fortran order), so that a run of rows and a few modes of it fit in the cache.
     weights : (M,) positive sample weights, the tensor W of Eq. (6) once repeated cells are merged.
     targets : (M, K) outputs, the tensor Y of Eq. (6).
@@ -32,7 +27,7 @@ class Problem:
     """
 
     codes: Codes
-    fractions: NDArray[np.uint16]
+    fractions: NDArray[np.float32]
     weights: Array
     targets: Array
     levels: NDArray[np.intp]
@@ -56,14 +51,15 @@ class Problem:
     def n_outputs(self) -> int:
         return int(self.targets.shape[1])
 
-    @property
-    def unit(self) -> float:
-        return 1.0 / FRACTION_STEPS
+    @cached_property
+    def cells(self) -> tuple[Codes, NDArray[np.float32]]:
+        """What the kernels read of the predictors: codes (N, M) and fractions, (N, M) or (N, 0)."""
+        return self.codes.T, self.fractions.T
 
     @cached_property
-    def cells(self) -> tuple[Codes, NDArray[np.uint16], float]:
-        """What the kernels read of the predictors: codes (N, M), fractions (N, M) or (N, 0), and their unit."""
-        return self.codes.T, self.fractions.T, self.unit
+    def any_missing(self) -> NDArray[np.bool_]:
+        """(N,) whether a predictor is missing in some row."""
+        return np.array([(codes == I_n).any() for codes, I_n in zip(self.codes.T, self.levels, strict=True)])
 
     @cached_property
     def roots(self) -> Array:
@@ -102,32 +98,20 @@ class Problem:
         return replace(part, weights=part.weights * factors[kept])
 
 
-@kernel
-def _hash_rows(codes: Any, fractions: Any, hashes: Any) -> None:
-    hashes[:] = np.uint64(14695981039346656037)
-    for n in range(codes.shape[0]):
-        for m in range(codes.shape[1]):
-            h = (hashes[m] ^ np.uint64(codes[n, m])) * np.uint64(1099511628211)
-            h ^= h >> np.uint64(29)
-            if fractions.shape[1] > 0:
-                h = (h ^ np.uint64(fractions[n, m])) * np.uint64(1099511628211)
-                h ^= h >> np.uint64(32)
-            hashes[m] = h
+def _hash_rows(columns: list[NDArray[Any]]) -> NDArray[np.uint64]:
+    """A number for each row; equal rows have equal ones."""
+    hashes = np.full(len(columns[0]), 14695981039346656037, np.uint64)
+    for column in columns:
+        hashes ^= column
+        hashes *= np.uint64(1099511628211)
+        hashes ^= hashes >> np.uint64(29)
+    return hashes
 
 
-@kernel
-def _same_as_first(codes: Any, fractions: Any, order: Any, starts: Any) -> bool:
+def _same_as_first(columns: list[NDArray[Any]], order: NDArray[np.intp], starts: NDArray[np.intp]) -> bool:
     """Whether every row equals the first row of its group; a group runs from one start to the next in `order`."""
-    for g in range(len(starts) - 1):
-        first = order[starts[g]]
-        for at in range(starts[g] + 1, starts[g + 1]):
-            m = order[at]
-            for n in range(codes.shape[0]):
-                if codes[n, m] != codes[n, first]:
-                    return False
-                if fractions.shape[1] > 0 and fractions[n, m] != fractions[n, first]:
-                    return False
-    return True
+    first = np.repeat(order[starts[:-1]], np.diff(starts))
+    return all(np.array_equal(column[order], column[first]) for column in columns)
 
 
 def merge_repeated_cells(problem: Problem) -> Problem:
@@ -135,13 +119,14 @@ def merge_repeated_cells(problem: Problem) -> Problem:
 
     The objective is unchanged: the spread inside a cell is kept in `within`.
     """
-    hashes = np.empty(problem.n_rows, np.uint64)
-    codes, fractions, _ = problem.cells
-    _hash_rows(codes, fractions, hashes)
+    columns = list(problem.codes.T)
+    if len(problem.fractions):
+        columns += list(problem.fractions.T.view(np.uint32))
+    hashes = _hash_rows(columns)
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
-    if len(starts) - 1 == problem.n_rows or not _same_as_first(codes, fractions, order, starts):
+    if len(starts) - 1 == problem.n_rows or not _same_as_first(columns, order, starts):
         return problem
     by_first_row = np.argsort(order[starts[:-1]])
     weights = np.add.reduceat(problem.weights[order], starts[:-1])

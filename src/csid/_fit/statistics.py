@@ -154,20 +154,17 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
     """Weighted sums over rows of the residuals and of their squares, one of each per output."""
     modes = np.arange(problem.n_modes, dtype=np.intp)
 
+    @np.errstate(over="ignore", invalid="ignore")  # in the thread that runs it; the caller looks at the result
     def sums(part: tuple[int, int]) -> Array:
         both = np.zeros((2, problem.n_outputs))
-        kernels.residual_sums(
-            *problem.cells,
-            problem.weights,
-            problem.targets,
-            factors.table,
-            factors.offsets,
-            modes,
-            factors.V,
-            factors.bias,
-            *part,
-            both,
-        )
+        for start in range(part[0], part[1], _ROWS_PER_PART):
+            stop = min(start + _ROWS_PER_PART, part[1])
+            values = np.empty((stop - start, problem.n_outputs))
+            table, offsets, V, bias = factors.table, factors.offsets, factors.V, factors.bias
+            kernels.evaluate(*problem.cells, table, offsets, modes, V, bias, start, stop, values)
+            residuals = problem.targets[start:stop] - values
+            weighted = problem.weights[start:stop, None] * residuals
+            both += weighted.sum(axis=0), (weighted * residuals).sum(axis=0)
         return both
 
     first, second = np.sum(workers.map(sums, row_parts(problem.n_rows)), axis=0)

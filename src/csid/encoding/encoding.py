@@ -21,11 +21,11 @@ class EncodedRows:
     """Where each cell falls.
 
     codes : (M, N) uint8 or uint16, `I_n` for a missing cell or a category never seen.
-    fractions : (M, N) position towards the next level, in steps or exact; (0, N) when every mode is constant.
+    fractions : (M, N) position towards the next level; (0, N) when every mode is constant.
     """
 
     codes: NDArray[np.uint8] | NDArray[np.uint16]
-    fractions: NDArray[Any]
+    fractions: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Encoding:
     def ordered(self) -> NDArray[np.intp]:
         return np.array([mode.n_ordered for mode in self.modes], dtype=np.intp)
 
-    def encode(self, X: Any, n_rows: int, steps: int = 0) -> EncodedRows:
-        """Levels of the rows of X; positions between levels are exact, or whole `steps` of 1/steps."""
-        return _encode(self.modes, X, n_rows, steps)
+    def encode(self, X: Any, n_rows: int) -> EncodedRows:
+        """Levels of the rows of X, and positions between levels."""
+        return _encode(self.modes, X, n_rows)
 
 
 def fit_encoding(
@@ -61,7 +61,6 @@ def fit_encoding(
     interpolation: Interpolation,
     missing: Missing,
     categorical: Sequence[bool | None],
-    steps: int,
 ) -> tuple[Encoding, EncodedRows]:
     """Fit the levels of every predictor on the training rows of X, and encode all rows.
 
@@ -77,8 +76,8 @@ def fit_encoding(
     for column, name, flag in zip(read_columns(X), names, categorical, strict=True):
         is_category = not column.is_numeric if flag is None else flag
         modes.append(fit_mode(column, some, name, mass, most, interpolation, missing, is_category))
-    rows = _encode(modes, X, n_rows, steps)
-    marginals = tuple(_marginal(mode, rows, n, mass, train, steps) for n, mode in enumerate(modes))
+    rows = _encode(modes, X, n_rows)
+    marginals = tuple(_marginal(mode, rows, n, mass, train) for n, mode in enumerate(modes))
     return Encoding(tuple(modes), marginals), rows
 
 
@@ -88,24 +87,22 @@ def auto_levels(n_rows: int, n_predictors: int) -> int:
     return min(max(wanted, _FEWEST_AUTO_LEVELS), _MOST_AUTO_LEVELS)
 
 
-def _encode(modes: Sequence[Mode], X: Any, n_rows: int, steps: int) -> EncodedRows:
+def _encode(modes: Sequence[Mode], X: Any, n_rows: int) -> EncodedRows:
     largest = max(mode.n_levels for mode in modes)
     wide = largest > np.iinfo(np.uint8).max
     codes: NDArray[Any] = np.empty((n_rows, len(modes)), np.uint16 if wide else np.uint8, order="F")
     linear = any(mode.linear for mode in modes)
-    fractions: NDArray[Any] = np.zeros(
-        (n_rows if linear else 0, len(modes)), np.uint16 if steps else np.float64, order="F"
-    )
+    fractions = np.zeros((n_rows if linear else 0, len(modes)), np.float32, order="F")
     for n, (mode, column) in enumerate(zip(modes, read_columns(X), strict=True)):
-        mode.encode(column, steps, codes[:, n], fractions[:, n] if mode.linear else None)
+        mode.encode(column, codes[:, n], fractions[:, n] if mode.linear else None)
     return EncodedRows(codes, fractions)
 
 
-def _marginal(mode: Mode, rows: EncodedRows, n: int, mass: Array | None, train: NDArray[np.intp], steps: int) -> Array:
+def _marginal(mode: Mode, rows: EncodedRows, n: int, mass: Array | None, train: NDArray[np.intp]) -> Array:
     codes = rows.codes[train, n]
     p = np.bincount(codes, weights=mass, minlength=mode.n_levels + 1).astype(np.float64)
     if mode.linear:
-        t = rows.fractions[train, n] / (steps or 1)
+        t = rows.fractions[train, n].astype(np.float64)
         moved = np.bincount(codes, weights=t if mass is None else mass * t, minlength=mode.n_levels + 1)
         p -= moved
         p[1:] += moved[:-1]

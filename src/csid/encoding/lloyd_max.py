@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.compiled import inner, kernel
+from csid._fit.compiled import kernel
 
 Array = NDArray[np.float64]
 
@@ -97,51 +97,52 @@ def _sums_around(middle: int, terms: Array) -> Array:
     return np.concatenate([-np.cumsum(terms[:middle][::-1])[::-1], [0.0], np.cumsum(terms[middle:])])
 
 
-@inner
-def _spread(sums: Any, i: int, j: int) -> float:
-    """Weighted sum of squares of points i..j-1 about their mean."""
-    w = sums[0, j] - sums[0, i]
-    s = sums[1, j] - sums[1, i]
-    if w <= 0.0:  # a mass that vanishes beside the others
-        return 0.0
-    return float(max(0.0, sums[2, j] - sums[2, i] - s * s / w))
+def _optimal_cells(sums: Array, levels: int) -> NDArray[np.intp]:
+    """Edges (levels + 1,) of the cells with the least total spread.
+
+    sums : (3, n + 1), those of mass, mass x and mass x^2 over the points before each edge.
+    """
+    n = sums.shape[1] - 1
+    w, s, q = sums[:, 1:] - sums[:, :1]
+    cost = np.concatenate([[np.inf], np.maximum(0.0, q - s * s / np.where(w > 0.0, w, np.inf))])
+    starts = np.zeros((levels + 1, n + 1), np.int32)  # [k, j]: where the k-th cell of the best split of j points begins
+    pending = np.empty((64 + n, 4), np.intp)
+    for k in range(2, levels + 1):
+        following = np.full(n + 1, np.inf)
+        _add_a_cell(sums, cost, k, pending, following, starts[k])
+        cost = following
+    edges = np.empty(levels + 1, np.intp)
+    edges[levels], edges[0] = n, 0
+    for k in range(levels, 1, -1):
+        edges[k - 1] = starts[k, edges[k]]
+    return edges
 
 
 @kernel
-def _optimal_cells(sums: Any, levels: int) -> Any:
-    """Edges (levels + 1,) of the cells with the least total spread."""
-    n = sums.shape[1] - 1
-    cost = np.empty(n + 1)
-    following = np.empty(n + 1)
-    # last[k, j]: where the k-th cell of the best split of j points begins
-    last = np.zeros((levels + 1, n + 1), np.int32)
-    cost[0] = np.inf
-    for j in range(1, n + 1):
-        cost[j] = _spread(sums, 0, j)
-    stack = np.empty((64 + n, 4), np.int64)
-    for k in range(2, levels + 1):
-        following[:] = np.inf
-        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = k, n, k - 1, n - 1
-        depth = 1
-        while depth > 0:
-            depth -= 1
-            lo, hi, first, final = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
-            j = (lo + hi) // 2
-            best, at = np.inf, first
-            for i in range(first, min(final, j - 1) + 1):
-                candidate = cost[i] + _spread(sums, i, j)
-                if candidate < best:
-                    best, at = candidate, i
-            following[j], last[k, j] = best, at
-            if lo < j:
-                stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = lo, j - 1, first, at
-                depth += 1
-            if j < hi:
-                stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = j + 1, hi, at, final
-                depth += 1
-        cost, following = following, cost
-    edges = np.empty(levels + 1, np.intp)
-    edges[levels] = n
-    for k in range(levels, 0, -1):
-        edges[k - 1] = last[k, edges[k]] if k > 1 else 0
-    return edges
+def _add_a_cell(sums: Any, cost: Any, k: int, pending: Any, following: Any, starts: Any) -> None:
+    """Least spread `following[j]` of the first j points in k cells, the last from `starts[j]`, given that of k - 1.
+
+    Where the last cell begins never falls as j grows, so the middle j halves the choices of those on either side.
+    """
+    n = len(cost) - 1
+    pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = k, n, k - 1, n - 1
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        lo, hi, first, final = pending[depth, 0], pending[depth, 1], pending[depth, 2], pending[depth, 3]
+        j = (lo + hi) // 2
+        best, at = np.inf, first
+        for i in range(first, final + 1 if final < j else j):
+            w = sums[0, j] - sums[0, i]
+            s = sums[1, j] - sums[1, i]
+            spread = sums[2, j] - sums[2, i] - s * s / w if w > 0.0 else 0.0  # a mass may vanish beside the others
+            candidate = cost[i] + spread if spread > 0.0 else cost[i]
+            if candidate < best:
+                best, at = candidate, i
+        following[j], starts[j] = best, at
+        if lo < j:
+            pending[depth, 0], pending[depth, 1], pending[depth, 2], pending[depth, 3] = lo, j - 1, first, at
+            depth += 1
+        if j < hi:
+            pending[depth, 0], pending[depth, 1], pending[depth, 2], pending[depth, 3] = j + 1, hi, at, final
+            depth += 1

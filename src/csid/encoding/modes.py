@@ -43,20 +43,14 @@ class OrdinalMode:
     def level_names(self) -> list[Any]:
         return [*self.grid.tolist(), *([None] if self.missing_level else [])]
 
-    def encode(self, column: Column, steps: int, codes: NDArray[Any], fractions: NDArray[Any] | None) -> None:
-        """Fill the column of codes, and of fractions (in `steps`, or exact when 0) for a linear mode."""
+    def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[np.float32] | None) -> None:
+        """Fill the column of codes, and that of fractions for a linear mode."""
         missing = len(self.grid)  # its own level, or the code behind the last one
         values = column.numbers()
         if fractions is None:
             _nearest_level(values, 0.5 * self.grid[1:] + 0.5 * self.grid[:-1], missing, codes)
         else:
-            position = np.empty(len(values))
-            _neighbouring_levels(values, self.grid, missing, codes, position)
-            if steps:
-                position = np.rint(position * steps)
-                codes += position == steps
-                position[position == steps] = 0.0
-            fractions[:] = position
+            _neighbouring_levels(values, self.grid, missing, codes, fractions)
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,7 @@ class CategoricalMode:
             levels[None] = len(self.categories)
         return levels
 
-    def encode(self, column: Column, steps: int, codes: NDArray[Any], fractions: NDArray[Any] | None) -> None:
+    def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[np.float32] | None) -> None:
         """Fill the column of codes."""
         levels, unseen = self._level_of, self.n_levels
         values = column.values()
