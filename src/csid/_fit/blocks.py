@@ -300,25 +300,26 @@ def assemble(
     sides are contracted with V. The rows in which the predictor is missing add to rhs, and give G. All are zero before.
     """
     levels = len(p)
+    VtV = np.zeros((F, F))
     for a in range(F):
         for b in range(a + 1):
-            VtV = 0.0
             for j in range(V.shape[0]):
-                VtV += peek(scale, j) * peek(V, j, a) * peek(V, j, b)
-            for i in range(levels):
-                value = VtV * peek(D, i, a, b)
-                poke(H, value, 0, i, a, b)
-                poke(H, value, 0, i, b, a)
-            for i in range(min(levels, len(O))):
-                value = VtV * peek(O, i, a, b)
-                poke(H, value, 1, i, a, b)
-                poke(H, value, 1, i, b, a)
+                poke(VtV, peek(VtV, a, b) + peek(scale, j) * peek(V, j, a) * peek(V, j, b), a, b)
             if G is not None:
-                value = VtV * peek(D, levels, a, b)
+                value = peek(VtV, a, b) * peek(D, levels, a, b)
                 poke(G, value, a, b)
                 poke(G, value, b, a)
     for i in range(levels):
         for a in range(F):
+            for b in range(a + 1):
+                value = peek(VtV, a, b) * peek(D, i, a, b)
+                poke(H, value, 0, i, a, b)
+                poke(H, value, 0, i, b, a)
+            if len(O) > 0:
+                for b in range(a + 1):
+                    value = peek(VtV, a, b) * peek(O, i, a, b)
+                    poke(H, value, 1, i, a, b)
+                    poke(H, value, 1, i, b, a)
             for d in range(penalty.shape[0]):
                 poke(H, peek(H, d, i, a, a) + peek(penalty, d, i), d, i, a, a)
             for j in range(V.shape[0]):

@@ -1,6 +1,7 @@
 """The factors while they are fitted: one padded table for the kernels, views of it for the algebra."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,10 @@ class Factors:
     offsets: NDArray[np.intp]
     marginals: tuple[Array, ...]
 
+    @cached_property
+    def _mode_of_row(self) -> NDArray[np.intp]:
+        return np.repeat(np.arange(len(self.levels)), self.levels + 1)
+
     @property
     def n_modes(self) -> int:
         return len(self.levels)
@@ -51,8 +56,7 @@ class Factors:
 
     def rescale(self, scale: Array) -> None:
         """Multiply the columns of each factor by a row of `scale`, (N, F)."""
-        for n in range(self.n_modes):
-            self.padded_factor(n)[:, : self.rank] *= scale[n]
+        self.table[:-1, : self.rank] *= scale[self._mode_of_row]
 
     @property
     def output_factor(self) -> Array:

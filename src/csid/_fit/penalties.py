@@ -68,7 +68,7 @@ class Penalty:
         for n, first in enumerate(self.offsets):
             squares[first : first + self.levels[n]] = self.rho
             differences[first : first + max(0, self.ordered[n] - self.order)] = self.mu[n]
-        return squares, differences[: max(0, self.rows - self.order)]
+        return squares, differences[: max(0, self.rows - self.order) if self.mu.any() else 0]
 
     def per_component(self, table: Array, rank: int) -> Array:
         """Its value for each factor and component, (N, F).
@@ -76,8 +76,10 @@ class Penalty:
         From the differences themselves: the bands would lose those of a column that is almost flat.
         """
         squares, differences = self._row_weights
-        A = table[:, :rank]
-        costs = squares * A**2
-        if self.mu.any():
-            costs[: len(differences)] += differences * np.diff(A, n=self.order, axis=0) ** 2
-        return np.asarray(np.add.reduceat(costs, self.offsets, axis=0))
+        costs = squares * (table * table)
+        if len(differences):
+            steps = table[1:] - table[:-1]
+            if self.order == 2:
+                steps = steps[1:] - steps[:-1]
+            costs[: len(differences)] += differences * (steps * steps)
+        return np.asarray(np.add.reduceat(costs, self.offsets, axis=0)[:, :rank])

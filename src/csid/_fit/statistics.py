@@ -66,6 +66,11 @@ def partial_products(
     once when it is entered, with the factors as they are then. That is exact as long as only the visited mode changes.
     Each level of splitting keeps one array of products, as far as memory is given to them.
     """
+    everyone = np.arange(problem.n_modes, dtype=np.intp)
+    if problem.n_modes <= _MODES_MULTIPLIED_ANEW:
+        for k in range(problem.n_modes):
+            yield k, problem.roots[:, None], np.concatenate([everyone[:k], everyone[k + 1 :]])
+        return
     S = factors.table.shape[1]
     allowed = max(_PARTIAL_PRODUCT_BYTES, _PARTIAL_PRODUCT_SHARE * problem.data_bytes) // (8 * S * problem.n_rows)
     depth = int(min(allowed, np.ceil(np.log2(problem.n_modes / _MODES_MULTIPLIED_ANEW)), _MOST_SPLITS))
@@ -83,7 +88,7 @@ def partial_products(
             multiply(problem, factors, outside, np.setdiff1d(group, part), arrays[0], workers)
             yield from visit(part, arrays[0], arrays[1:])
 
-    yield from visit(np.arange(problem.n_modes, dtype=np.intp), problem.roots[:, None], arrays)
+    yield from visit(everyone, problem.roots[:, None], arrays)
 
 
 def multiply(
@@ -154,18 +159,19 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
     """Weighted sums over rows of the residuals and of their squares, one of each per output."""
     modes = np.arange(problem.n_modes, dtype=np.intp)
 
-    @np.errstate(over="ignore", invalid="ignore")  # in the thread that runs it; the caller looks at the result
     def sums(part: tuple[int, int]) -> Array:
         both = np.zeros((2, problem.n_outputs))
-        for start in range(part[0], part[1], _ROWS_PER_PART):
-            stop = min(start + _ROWS_PER_PART, part[1])
-            values = np.empty((stop - start, problem.n_outputs))
-            table, offsets, V, bias = factors.table, factors.offsets, factors.V, factors.bias
-            kernels.evaluate(*problem.cells, table, offsets, modes, V, bias, start, stop, values)
-            residuals = problem.targets[start:stop] - values
-            weighted = problem.weights[start:stop, None] * residuals
-            both += weighted.sum(axis=0), (weighted * residuals).sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):  # in the thread that runs it; the caller looks at the result
+            for start in range(part[0], part[1], _ROWS_PER_PART):
+                stop = min(start + _ROWS_PER_PART, part[1])
+                residuals = np.empty((stop - start, problem.n_outputs))
+                table, offsets, V, bias = factors.table, factors.offsets, factors.V, factors.bias
+                kernels.evaluate(*problem.cells, table, offsets, modes, V, bias, start, stop, residuals)
+                np.subtract(problem.targets[start:stop], residuals, out=residuals)
+                weighted = problem.weights[start:stop, None] * residuals
+                both += weighted.sum(axis=0), (weighted * residuals).sum(axis=0)
         return both
 
-    first, second = np.sum(workers.map(sums, row_parts(problem.n_rows)), axis=0)
+    parts = workers.map(sums, row_parts(problem.n_rows))
+    first, second = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
     return first, second
