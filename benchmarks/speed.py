@@ -51,22 +51,22 @@ def start(samples: Problem, rank: int) -> Factors:
     return random_factors(samples, rank, np.random.default_rng(0))
 
 
-def seconds(task: Callable[[], object], repeats: int = 3) -> float:
-    """Least wall time of several runs, after one that compiles and warms up."""
-    task()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - started)
-    return min(times)
+def least_seconds(*contenders: Callable[[], object], rounds: int = 5) -> list[float]:
+    """Least wall time of each, after one run that compiles and warms up.
+
+    They take turns, so that a slow minute of the machine falls on all of them.
+    """
+    least = [np.inf] * len(contenders)
+    for turn in range(rounds + 1):
+        for at, contender in enumerate(contenders):
+            started = time.perf_counter()
+            contender()
+            if turn > 0:
+                least[at] = min(least[at], time.perf_counter() - started)
+    return least
 
 
-def dgemm_rate(threads: int) -> float:
-    """Operations per second of the BLAS behind NumPy, on square matrices."""
-    a = np.random.default_rng(0).standard_normal((3000, 3000))
-    with threadpool_limits(threads):
-        return 2.0 * 3000**3 / seconds(lambda: a @ a)
+DGEMM_SIZE = 2000
 
 
 def accumulate_all_modes(samples: Problem, factors: Factors, workers: Workers) -> None:
@@ -79,20 +79,26 @@ def one_sweep(samples: Problem, factors: Factors, workers: Workers) -> None:
     sweep(samples, options, Penalties.of(samples, options), factors, workers)
 
 
+def sweep_task(samples: Problem, workers: Workers) -> Callable[[], None]:
+    factors = start(samples, 16)
+    return lambda: one_sweep(samples, factors, workers)
+
+
 def accumulate() -> dict[str, float]:
     """Share of the dgemm rate, 1,000,000 x 10, for ranks 8 to 64, on one thread and on all."""
     samples, figures = problem(1_000_000, 10), {}
+    a = np.random.default_rng(0).standard_normal((DGEMM_SIZE, DGEMM_SIZE))
     for threads in sorted({1, THREADS}):
-        rate = dgemm_rate(threads)
-        figures[f"dgemm GF/s, {threads} threads"] = rate / 1e9
         for rank in (8, 16, 32, 64):
             factors = start(samples, rank)
-            with Workers(threads) as workers:
-                taken = seconds(lambda f=factors, w=workers: accumulate_all_modes(samples, f, w))
+            with Workers(threads) as workers, threadpool_limits(threads):
+                ours, blas = least_seconds(
+                    lambda f=factors, w=workers: accumulate_all_modes(samples, f, w), lambda: a @ a
+                )
+            rate = 2.0 * DGEMM_SIZE**3 / blas
             operations = samples.n_rows * 10 * (2 * rank**2 + 9 * rank)
-            figures[f"share of dgemm, rank {rank}, {threads} threads"] = operations / taken / rate
-        rate_after = dgemm_rate(threads)
-        figures[f"dgemm GF/s after, {threads} threads"] = rate_after / 1e9
+            figures[f"dgemm GF/s beside rank {rank}, {threads} threads"] = rate / 1e9
+            figures[f"share of dgemm, rank {rank}, {threads} threads"] = operations / ours / rate
     return figures
 
 
@@ -122,39 +128,32 @@ def lanes() -> dict[str, float]:
         factors = start(samples, rank)
         modes = np.arange(1, 10, dtype=np.intp)
         with Workers() as workers:
-            ours = seconds(
-                lambda f=factors, m=modes, w=workers: level_sums(samples, f, 0, samples.roots[:, None], m, w)
+            D, R = np.zeros((LEVELS, rank, rank)), np.zeros((LEVELS, rank))
+            ours, plain = least_seconds(
+                lambda f=factors, m=modes, w=workers: level_sums(samples, f, 0, samples.roots[:, None], m, w),
+                lambda f=factors, F=rank, D=D, R=R: plain_loop(
+                    samples.codes, samples.targets, f.table, f.offsets, 0, F, D, R
+                ),
             )
-        D, R = np.zeros((LEVELS, rank, rank)), np.zeros((LEVELS, rank))
-        plain = seconds(
-            lambda f=factors, F=rank, D=D, R=R: plain_loop(
-                samples.codes, samples.targets, f.table, f.offsets, 0, F, D, R
-            )
-        )
         figures[f"plain Numba loop / csid, rank {rank}"] = plain / ours
     return figures
 
 
 def rows() -> dict[str, float]:
     """Time per row of a rank-16 sweep, relative to 100,000 rows."""
-    per_row = {}
-    for count in (100_000, 1_000_000, 10_000_000):
-        samples = problem(count, 10)
-        factors = start(samples, 16)
-        with Workers(THREADS) as workers:
-            per_row[count] = seconds(lambda s=samples, f=factors, w=workers: one_sweep(s, f, w), 2) / count
-    return {f"time per row at {count:,} rows / at 100,000": t / per_row[100_000] for count, t in per_row.items()}
+    counts = (100_000, 1_000_000, 10_000_000)
+    with Workers(THREADS) as workers:
+        taken = least_seconds(*(sweep_task(problem(count, 10), workers) for count in counts), rounds=3)
+    per_row = [t / count for t, count in zip(taken, counts, strict=True)]
+    return {f"time per row at {n:,} rows / at 100,000": t / per_row[0] for n, t in zip(counts, per_row, strict=True)}
 
 
 def predictors() -> dict[str, float]:
     """Time of a rank-16 sweep over 100,000 rows with 200 predictors, relative to 10."""
-    taken = {}
-    for count in (10, 50, 200):
-        samples = problem(100_000, count)
-        factors = start(samples, 16)
-        with Workers(THREADS) as workers:
-            taken[count] = seconds(lambda s=samples, f=factors, w=workers: one_sweep(s, f, w))
-    return {f"sweep with {count} predictors / with 10": t / taken[10] for count, t in taken.items()}
+    counts = (10, 50, 200)
+    with Workers(THREADS) as workers:
+        taken = least_seconds(*(sweep_task(problem(100_000, count), workers) for count in counts))
+    return {f"sweep with {n} predictors / with 10": t / taken[0] for n, t in zip(counts, taken, strict=True)}
 
 
 MEMORY_PROBE = """
@@ -226,10 +225,11 @@ def concrete() -> dict[str, float]:
     sweeps = 20
     options = ALSOptions(1e-4, (1e-2,) * samples.n_modes, max_iter=sweeps, tol=0.0, n_iter_no_change=sweeps)
     with Workers(1) as workers, threadpool_limits(1):
-        ours, twin = np.inf, np.inf
-        for _ in range(10):  # in turns, so that a slow minute of the machine falls on both
-            ours = min(ours, seconds(lambda: fit_als(samples, options, start(samples, 10), workers)))
-            twin = min(twin, seconds(lambda: naive_als(samples, options, start(samples, 10), sweeps), 1))
+        ours, twin = least_seconds(
+            lambda: fit_als(samples, options, start(samples, 10), workers),
+            lambda: naive_als(samples, options, start(samples, 10), sweeps),
+            rounds=20,
+        )
     return {"NumPy twin / csid, concrete, rank 10, one thread": twin / ours, "csid ms per sweep": 1e3 * ours / sweeps}
 
 

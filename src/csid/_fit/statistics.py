@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 LevelSums = tuple[Array, Array, Array]
 
-_ROWS_PER_PART = 16_384
-_MOST_PARTS = 64
+_ROWS_PER_PART = 65_536
+_FEWEST_ROWS_IN_PART, _EASY_PARTS, _MOST_PARTS = 16_384, 8, 64
 _PARTIAL_SUM_BYTES = 64 << 20
 _PARTIAL_PRODUCT_BYTES = 64 << 20
 _PARTIAL_PRODUCT_SHARE = 1.5  # of the encoded samples
@@ -51,8 +51,9 @@ class Workers:
 
 
 def row_parts(rows: int, bytes_per_part: int = 0) -> list[tuple[int, int]]:
-    """Equal runs of rows; fewer of them where a part's own sums are large."""
-    count = max(1, min(_MOST_PARTS, rows // _ROWS_PER_PART, _PARTIAL_SUM_BYTES // max(1, bytes_per_part)))
+    """Equal runs of rows, enough of them for a few threads; fewer where a part's own sums are large."""
+    wanted = max(min(rows // _FEWEST_ROWS_IN_PART, _EASY_PARTS), rows // _ROWS_PER_PART)
+    count = max(1, min(_MOST_PARTS, wanted, _PARTIAL_SUM_BYTES // max(1, bytes_per_part)))
     edges = [part * rows // count for part in range(count + 1)]
     return list(pairwise(edges))
 
@@ -162,8 +163,8 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
     def sums(part: tuple[int, int]) -> Array:
         both = np.zeros((2, problem.n_outputs))
         with np.errstate(over="ignore", invalid="ignore"):  # in the thread that runs it; the caller looks at the result
-            for start in range(part[0], part[1], _ROWS_PER_PART):
-                stop = min(start + _ROWS_PER_PART, part[1])
+            for start in range(part[0], part[1], _FEWEST_ROWS_IN_PART):
+                stop = min(start + _FEWEST_ROWS_IN_PART, part[1])
                 residuals = np.empty((stop - start, problem.n_outputs))
                 table, offsets, V, bias = factors.table, factors.offsets, factors.V, factors.bias
                 kernels.evaluate(*problem.cells, table, offsets, modes, V, bias, start, stop, residuals)
