@@ -14,7 +14,7 @@ from naive import dense_bands
 Array = np.ndarray
 
 _assemble = njit(
-    lambda D, O, R, V, scale, penalty, p, F, H, r, G: blocks.assemble(D, O, R, V, scale, penalty, p, F, H, r, G)  # noqa: E741
+    lambda D, O, R, V, scale, p, F, H, r, G: blocks.assemble(D, O, R, V, scale, p, F, H, r, G)  # noqa: E741
 )
 
 
@@ -30,13 +30,12 @@ class System(NamedTuple):
         return dense_bands(self.bands) + np.kron(np.outer(p, p), self.missing), self.rhs.ravel()
 
 
-def assemble(sums: LevelSums, V: Array, scale: Array, penalty: Array, p: Array, F: int) -> System:
+def assemble(sums: LevelSums, V: Array, scale: Array, p: Array, F: int) -> System:
     """What `blocks.assemble` fills, without the padding, which must be zero."""
     D, O, R = sums  # noqa: E741
     levels, S = len(p), D.shape[1]
-    width = max(2 if len(O) else 1, len(penalty))
-    H, rhs, G = np.zeros((width, levels, S, S)), np.zeros((levels, S)), np.zeros((S, S))
-    _assemble(D, O, R, V, scale, penalty, p, F, H, rhs, G)
+    H, rhs, G = np.zeros((2 if len(O) else 1, levels, S, S)), np.zeros((levels, S)), np.zeros((S, S))
+    _assemble(D, O, R, V, scale, p, F, H, rhs, G)
     assert not any(padded[..., F:].any() for padded in (H, rhs, G))
     return System(H[..., :F, :F], rhs[:, :F], G[:F, :F])
 
@@ -48,5 +47,4 @@ def sums_of_mode(problem: Problem, factors: Factors, k: int) -> LevelSums:
 
 def data_system(problem: Problem, factors: Factors, k: int, sums: LevelSums) -> System:
     """The data's part of a mode's quadratic, divided by M as in Eq. (8)."""
-    nothing = np.zeros((1, int(problem.levels[k])))
-    return assemble(sums, factors.V, problem.mean_scale, nothing, problem.marginals[k], factors.rank)
+    return assemble(sums, factors.V, problem.mean_scale, problem.marginals[k], factors.rank)

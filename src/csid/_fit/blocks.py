@@ -287,17 +287,16 @@ def assemble(
     R: Any,
     V: Any,
     scale: Any,
-    penalty: Any,
     p: Any,
     F: int,
     H: Any,
     rhs: Any,
     G: Any,
 ) -> None:
-    """A mode's system from the sums over rows, as `kernels.accumulate` gives them, and the penalty's diagonals (w, I).
+    """The data's part of a mode's system, from the sums over rows as `kernels.accumulate` gives them.
 
-    Blocks H are the sums times V^T V, each output with its scale, and the penalty on every component alike; right-hand
-    sides are contracted with V. The rows in which the predictor is missing add to rhs, and give G. All are zero before.
+    Blocks H are the sums times V^T V, each output with its scale; right-hand sides are contracted with V. The rows in
+    which the predictor is missing add to rhs, and give G. All are zero before.
     """
     levels = len(p)
     VtV = np.zeros((F, F))
@@ -320,8 +319,6 @@ def assemble(
                     value = peek(VtV, a, b) * peek(O, i, a, b)
                     poke(H, value, 1, i, a, b)
                     poke(H, value, 1, i, b, a)
-            for d in range(penalty.shape[0]):
-                poke(H, peek(H, d, i, a, a) + peek(penalty, d, i), d, i, a, a)
             for j in range(V.shape[0]):
                 of_output = peek(R, i, j, a) + peek(p, i) * peek(R, levels, j, a)
                 poke(rhs, peek(rhs, i, a) + peek(scale, j) * peek(V, j, a) * of_output, i, a)
@@ -365,7 +362,7 @@ def minimise(
 ) -> int:
     """Move A, (I + 1, S) with `p^T A` last, to the minimum of a mode's quadratic, or by one pass over its rows.
 
-    D, O, R, V, scale, penalty : see `assemble`.
+    D, O, R, V, scale : see `assemble`; penalty : (w, I), its diagonals, the same for every component.
     G : zeros (S, S) to work in when some rows lack the predictor, else None.
     by_rows : None for the minimum, True for the pass. None is a type of its own: only what is used is compiled.
 
@@ -376,7 +373,11 @@ def minimise(
     levels, S = len(p), D.shape[1]
     width = max(2 if len(O) > 0 else 1, penalty.shape[0])
     system, residual = np.zeros((width, levels, S, S)), np.zeros((levels, S))
-    assemble(D, O, R, V, scale, penalty, p, F, system, residual, G)
+    assemble(D, O, R, V, scale, p, F, system, residual, G)
+    for d in range(penalty.shape[0]):
+        for i in range(levels):
+            for a in range(F):
+                poke(system, peek(system, d, i, a, a) + peek(penalty, d, i), d, i, a, a)
     step, image, size = np.zeros((levels, S)), np.zeros((levels, S)), np.zeros((levels, S))
     x = A[:levels]
     largest = _gradient(system, F, residual, p, G, x, image, size)
@@ -402,9 +403,68 @@ def minimise(
                 for a in range(F):
                     poke(A, peek(A, i, a) + peek(step, i, a), i, a)
             break
+    _average_levels(A, p, F)
+    return DONE
+
+
+@inner
+def _average_levels(A: Any, p: Any, F: int) -> None:
+    """The row of A (I + 1, S) that stands for a missing cell: `p^T A`."""
     for a in range(F):
         mean = 0.0
-        for i in range(levels):
+        for i in range(len(p)):
             mean += peek(p, i) * peek(A, i, a)
-        poke(A, mean, levels, a)
+        poke(A, mean, len(p), a)
+
+
+@kernel
+def sample(
+    D: Any,
+    O: Any,  # noqa: E741
+    R: Any,
+    V: Any,
+    alpha: Any,
+    p: Any,
+    G: Any,
+    unit: Any,
+    pull: Any,
+    mu: Any,
+    nu: Any,
+    noise: Any,
+    F: int,
+    A: Any,
+    apart: Any,
+) -> int:
+    """Draw A, (I + 1, S) with `p^T A` last, from its Gaussian given everything else.
+
+    D, O, R, V, alpha, p, G : the data's part, see `assemble` and `minimise`; alpha (K,) are noise precisions.
+    The prior of column f has the precision `mu_f unit + nu_f I`; entries are drawn to 1, by nu_f and where `pull` is 1
+    by mu_f too. unit : (w, I) diagonals; noise : (I + 1, F) standard normal numbers.
+    apart : (2, F), filled with what updates of mu and nu need, (a - 1)^T unit (a - 1) and |a - 1|^2.
+    OVERFLOW when the system cannot be factored.
+    """
+    levels, S = len(p), D.shape[1]
+    width = max(2 if len(O) > 0 else 1, unit.shape[0])
+    H, rhs, x = np.zeros((width, levels, S, S)), np.zeros((levels, S)), np.zeros((levels, S))
+    assemble(D, O, R, V, alpha, p, F, H, rhs, G)
+    for i in range(levels):
+        for a in range(F):
+            for d in range(unit.shape[0]):
+                poke(H, peek(H, d, i, a, a) + peek(mu, a) * peek(unit, d, i), d, i, a, a)
+            poke(H, peek(H, 0, i, a, a) + peek(nu, a), 0, i, a, a)
+            poke(rhs, peek(rhs, i, a) + peek(nu, a) + peek(mu, a) * peek(pull, i), i, a)
+    if solve(H, F, rhs, p, G, noise, x) >= 0:
+        return OVERFLOW
+    for a in range(F):
+        rough, far = 0.0, 0.0
+        for i in range(levels):
+            here = peek(x, i, a) - 1.0
+            poke(A, peek(x, i, a), i, a)
+            far += here * here
+            rough += peek(unit, 0, i) * here * here
+            for d in range(1, min(unit.shape[0], levels - i)):
+                rough += 2.0 * peek(unit, d, i) * here * (peek(x, i + d, a) - 1.0)
+        poke(apart, max(rough, 0.0), 0, a)
+        poke(apart, far, 1, a)
+    _average_levels(A, p, F)
     return DONE
