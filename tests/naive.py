@@ -108,7 +108,7 @@ def penalty_matrices(problem: Problem, options: ALSOptions) -> list[Array]:
 def objective(problem: Problem, options: ALSOptions, model: Model) -> float:
     """Eq. (7): weighted mean of squared errors, ridge and smoothness. With one output there is no V to penalise."""
     errors = ((problem.targets - values(problem, model)) ** 2).sum(axis=1)
-    fit = (problem.weights @ errors + problem.within) / problem.weights.sum()
+    fit = (problem.weights @ errors + problem.within.sum()) / problem.weights.sum()
     rho, order = options.ridge, options.smoothness_order
     penalty = 0.0
     for A, ordered, mu in zip(model.A, problem.ordered, options.smoothness, strict=True):
@@ -226,7 +226,7 @@ def naive_als(problem: Problem, options: ALSOptions, factors: Factors, n_sweeps:
         q = _row_products(modes, model.A, range(problem.n_modes))
         residuals = problem.targets - q @ model.V.T
         model = model._replace(bias=problem.weights @ residuals / problem.total_weight)
-        squares = float((problem.weights @ (residuals - model.bias) ** 2).sum()) + problem.within
+        squares = float((problem.weights @ (residuals - model.bias) ** 2).sum() + problem.within.sum())
         history.append(squares / problem.total_weight + float(_costs(penalties, model).sum()))
     return model, history
 

@@ -194,7 +194,7 @@ def settle_bias(problem: Problem, penalties: Penalties, factors: Factors, worker
     first, second = residual_sums(problem, factors, workers)
     shift = first / problem.total_weight
     factors.bias += shift
-    squares = float((second - shift * first).sum()) + problem.within
+    squares = float((second - shift * first + problem.within).sum())
     return squares / problem.total_weight + float(penalties.per_component(factors).sum())
 
 

@@ -440,7 +440,7 @@ def sample(
     D, O, R, V, alpha, p, G : the data's part, see `assemble` and `minimise`; alpha (K,) are noise precisions.
     The prior of column f has the precision `mu_f unit + nu_f I`; entries are drawn to 1, by nu_f and where `pull` is 1
     by mu_f too. unit : (w, I) diagonals; noise : (I + 1, F) standard normal numbers.
-    apart : (2, F), filled with what updates of mu and nu need, (a - 1)^T unit (a - 1) and |a - 1|^2.
+    apart : (F,), filled with what an update of mu needs, (a - 1)^T unit (a - 1).
     OVERFLOW when the system cannot be factored.
     """
     levels, S = len(p), D.shape[1]
@@ -456,15 +456,13 @@ def sample(
     if solve(H, F, rhs, p, G, noise, x) >= 0:
         return OVERFLOW
     for a in range(F):
-        rough, far = 0.0, 0.0
+        rough = 0.0
         for i in range(levels):
             here = peek(x, i, a) - 1.0
             poke(A, peek(x, i, a), i, a)
-            far += here * here
             rough += peek(unit, 0, i) * here * here
             for d in range(1, min(unit.shape[0], levels - i)):
                 rough += 2.0 * peek(unit, d, i) * here * (peek(x, i + d, a) - 1.0)
-        poke(apart, max(rough, 0.0), 0, a)
-        poke(apart, far, 1, a)
+        poke(apart, max(rough, 0.0), a)
     _average_levels(A, p, F)
     return DONE

@@ -1,6 +1,6 @@
 """The encoded samples: levels, targets and weights, with repeated cells merged into counts and means."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ class Problem:
     levels : (N,) the number of levels I_n.
     ordered : (N,) how many of them, from the first, have neighbours (0 for a category).
     marginals : N arrays p_n (I_n,), the rank-one PMF.
-    within : sum of squares inside merged cells, constant in the factors.
+    within : (K,) sums of squares inside merged cells, constant in the factors.
     """
 
     codes: Codes
@@ -33,7 +33,7 @@ class Problem:
     levels: NDArray[np.intp]
     ordered: NDArray[np.intp]
     marginals: tuple[Array, ...]
-    within: float = 0.0
+    within: Array = field(default_factory=lambda: np.zeros(1))
 
     def __post_init__(self) -> None:
         for name in ("codes", "fractions"):
@@ -88,7 +88,7 @@ class Problem:
             fractions=self.fractions.T[:, rows].T if len(self.fractions) else self.fractions,
             weights=self.weights[rows],
             targets=self.targets[rows],
-            within=0.0,
+            within=np.zeros(self.n_outputs),
         )
 
     def reweighted(self, factors: Array) -> "Problem":
@@ -133,7 +133,7 @@ def merge_repeated_cells(problem: Problem) -> Problem:
     weighted = problem.weights[order, None] * problem.targets[order]
     targets = np.add.reduceat(weighted, starts[:-1], axis=0) / weights[:, None]
     apart = problem.targets[order] - np.repeat(targets, np.diff(starts), axis=0)
-    spread = float((problem.weights[order] @ apart**2).sum())
+    spread = problem.weights[order] @ apart**2
     merged = problem.take(order[starts[:-1]][by_first_row])
     return replace(
         merged,
