@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-import csid.regression
+import csid.estimator
 from csid import CSIDRegressor
 from csid._fit.als import ALSResult
 from csid.cpd import CPD
@@ -108,7 +108,7 @@ def test_a_long_table_is_predicted_in_parts(
     table = convert(pd.DataFrame(X, columns=["a", "b", "c"]))
     model = quick(max_iter=2).fit(table, y)
     whole = model.predict(table)
-    monkeypatch.setattr(csid.regression, "_PREDICTED_ROWS", 64)
+    monkeypatch.setattr(csid.estimator, "_PREDICTED_ROWS", 64)
     assert_array_equal(model.predict(table), whole)
 
 

@@ -2,9 +2,10 @@
 
 from importlib.metadata import version
 
+from csid.bayesian import BayesianCSIDRegressor
 from csid.explain.identifiability import Identifiability, identifiability
 from csid.regression import CSIDRegressor
 
 __version__ = version("csid")
 
-__all__ = ["CSIDRegressor", "Identifiability", "identifiability"]
+__all__ = ["BayesianCSIDRegressor", "CSIDRegressor", "Identifiability", "identifiability"]

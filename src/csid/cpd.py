@@ -68,13 +68,16 @@ class CPD:
         return cls(factors, fitted.output_factor * scale[:, None], centre + scale * fitted.bias, fitted.marginals)
 
     @classmethod
-    def average(cls, members: Sequence["CPD"]) -> "CPD":
-        """The mean of several tensors on the same levels, as one tensor whose rank is the sum of theirs."""
-        share = 1.0 / len(members)
+    def average(cls, members: Sequence["CPD"], shares: Array | None = None) -> "CPD":
+        """The mean of several tensors on the same levels, as one tensor whose rank is the sum of theirs.
+
+        shares : weights that sum to one; equal ones if not given.
+        """
+        given = np.full(len(members), 1.0 / len(members)) if shares is None else shares
         return cls(
             tuple(np.hstack(parts) for parts in zip(*(member.factors for member in members), strict=True)),
-            np.hstack([share * member.V for member in members]),
-            share * np.sum([member.bias for member in members], axis=0),
+            np.hstack([share * member.V for share, member in zip(given, members, strict=True)]),
+            np.asarray(given @ np.array([member.bias for member in members])),
             members[0].marginals,
         )
 

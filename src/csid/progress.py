@@ -9,10 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 OnSweep = Callable[[float, float | None], None]
 
 
-@contextmanager
-def sweep_progress(shown: bool, sweeps: int) -> Iterator[Callable[[str], OnSweep]]:
-    """Give a function that opens one bar per run and returns what the run calls after each sweep."""
-    progress = Progress(
+def _progress(shown: bool) -> Progress:
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -21,6 +19,25 @@ def sweep_progress(shown: bool, sweeps: int) -> Iterator[Callable[[str], OnSweep
         console=Console(stderr=True),
         disable=not shown,
     )
+
+
+@contextmanager
+def chain_progress(shown: bool, chains: int, sweeps: int, label: str) -> Iterator[Callable[[float], None]]:
+    """One bar over the sweeps of all chains; give what a chain calls with its mean squared residual after each."""
+    with _progress(shown) as progress:
+        name = f"{chains} {label}{'s' if chains > 1 and label == 'chain' else ' chains' if label != 'chain' else ''}"
+        task = progress.add_task(name, total=chains * sweeps, fit="(the first use compiles, a few seconds)")
+
+        def advance(residual: float) -> None:
+            progress.update(task, advance=1, fit=f"R² on these rows {1 - residual:.4f}")
+
+        yield advance
+
+
+@contextmanager
+def sweep_progress(shown: bool, sweeps: int) -> Iterator[Callable[[str], OnSweep]]:
+    """Give a function that opens one bar per run and returns what the run calls after each sweep."""
+    progress = _progress(shown)
 
     def start(description: str) -> OnSweep:
         task = progress.add_task(description, total=sweeps, fit="(the first use compiles, a few seconds)")

@@ -1,26 +1,25 @@
-"""The scikit-learn estimator: check, encode, fit, keep."""
+"""`CSIDRegressor`, the paper's system by alternating least squares: check, encode, fit, keep."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from csid._fit.als import ALSOptions, ALSResult, Update, fit_als
 from csid._fit.factors import Factors, random_factors, stack_factors
 from csid._fit.problem import Problem, merge_repeated_cells
 from csid._fit.statistics import Workers
 from csid.cpd import CPD
-from csid.encoding import EncodedRows, Encoding, Interpolation, Missing, fit_encoding
+from csid.encoding import Encoding, Interpolation, Missing, fit_encoding
 from csid.encoding.modes import MOST_LEVELS
-from csid.explain.importance import factor_variation
+from csid.estimator import TensorRegressor, centre_and_scale, problem_of
 from csid.inputs import (
     categorical_flags,
     check_table,
@@ -34,11 +33,10 @@ from csid.progress import OnSweep, sweep_progress
 
 Array = NDArray[np.float64]
 
-_PREDICTED_ROWS = 1 << 18
 _FEWEST_ROWS_FOR_EARLY_STOPPING = 200
 
 
-class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class CSIDRegressor(TensorRegressor):
     """Canonical system identification: a nonlinear function as a low-rank tensor with smooth factors.
 
     Each predictor is a mode of a tensor whose cells hold the function's values. The cells seen in the data are
@@ -123,9 +121,8 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    cpd_: CPD
     members_: tuple[CPD, ...]
-    encoding_: Encoding
+    _tamer = "a larger `ridge` or `smoothness`"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "rank": [Interval(Integral, 1, None, closed="left")],
@@ -240,8 +237,8 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 categorical_flags(self.categorical_features, names),
             )
         targets = y.reshape(n_rows, -1)
-        centre, scale = _centre_and_scale(targets[train], weights[train])
-        problem = _problem(encoding, rows, weights, (targets - centre) / scale)
+        centre, scale = centre_and_scale(targets[train], weights[train])
+        problem = problem_of(encoding, rows, weights, (targets - centre) / scale)
         validation = problem.take(held_out) if len(held_out) else None
         if X_val is not None:
             validation = self._given_validation(encoding, X_val, y_val, centre, scale)
@@ -273,57 +270,8 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Values (M,) or (M, K) of the identified system; missing and unseen cells are averaged over."""
-        check_is_fitted(self, "cpd_")
-        X = check_table(X, self, min_rows=1)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        n_rows = number_of_rows(X)
-        values = np.empty((n_rows, self.cpd_.n_outputs))
-        for start in range(0, n_rows, _PREDICTED_ROWS):
-            rows = slice(start, min(start + _PREDICTED_ROWS, n_rows))
-            part = X if n_rows <= _PREDICTED_ROWS else _safe_indexing(X, np.arange(rows.start, rows.stop))
-            encoded = self.encoding_.encode(part, rows.stop - rows.start)
-            values[rows] = self.cpd_.evaluate(encoded.codes, encoded.fractions, self._threads())
-        wrong = ~np.isfinite(values).all(axis=1)
-        if wrong.any():
-            raise ArithmeticError(
-                f"the prediction overflows in row {int(np.argmax(wrong))}: "
-                f"the product of {self.n_features_in_} factors is too large. "
-                "Fit with a larger `ridge` or `smoothness`, or with fewer predictors."
-            )
+        values = self._means(*self._checked(X))
         return values[:, 0] if self._one_output else values
-
-    @property
-    def feature_importances_(self) -> Array:
-        """The paper's measure: how much the factor of each predictor varies, as shares that sum to one."""
-        check_is_fitted(self, "cpd_")
-        return factor_variation(self.cpd_, self.encoding_.ordered.tolist())
-
-    @property
-    def factors_(self) -> dict[str, Array]:
-        """The factor `A_n` (I_n, F) of each predictor, by name, in canonical form; its rows are `levels_`."""
-        check_is_fitted(self, "cpd_")
-        return dict(zip(self._names(), self.cpd_.normalised().factors, strict=True))
-
-    @property
-    def levels_(self) -> dict[str, list[Any]]:
-        """The levels of each predictor by name: grid points or categories; None is the level of missing cells."""
-        check_is_fitted(self, "cpd_")
-        return {mode.name: mode.level_names for mode in self.encoding_.modes}
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.target_tags.multi_output = True
-        return tags
-
-    def _names(self) -> list[str]:
-        given = getattr(self, "feature_names_in_", None)
-        return [f"x{n}" for n in range(self.n_features_in_)] if given is None else [str(name) for name in given]
-
-    def _threads(self) -> int:
-        return int(joblib.effective_n_jobs(self.n_jobs))
 
     def _split(
         self, counted: NDArray[np.intp], X_val: Any, rng: np.random.Generator
@@ -353,7 +301,7 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if targets.shape[1] != len(centre):
             raise ValueError(f"y_val has {targets.shape[1]} outputs, but y has {len(centre)}: give the same ones.")
         rows = encoding.encode(X_val, n_rows)
-        return _problem(encoding, rows, np.ones(n_rows), (targets - centre) / scale)
+        return problem_of(encoding, rows, np.ones(n_rows), (targets - centre) / scale)
 
     def _check_continuable(self, y: Array) -> None:
         outputs = 1 if y.ndim == 1 else y.shape[1]
@@ -423,19 +371,6 @@ class CSIDRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def _label(job: tuple[int, int], members: int, starts: int) -> str:
     parts = [f"member {job[0] + 1}"] * (members > 1) + [f"start {job[1] + 1}"] * (starts > 1)
     return ", ".join(parts) or "ALS"
-
-
-def _problem(encoding: Encoding, rows: EncodedRows, weights: Array, targets: Array) -> Problem:
-    return Problem(rows.codes, rows.fractions, weights, targets, encoding.levels, encoding.ordered, encoding.marginals)
-
-
-def _centre_and_scale(targets: Array, weights: Array) -> tuple[Array, Array]:
-    """Weighted mean and standard deviation of each output; a constant output is not scaled."""
-    centre = np.average(targets, weights=weights, axis=0)
-    farthest = np.abs(targets - centre).max(axis=0)
-    unit = np.where(farthest > 0.0, farthest, 1.0)  # squares of very large or small targets leave the range of floats
-    scale = unit * np.sqrt(np.average(((targets - centre) / unit) ** 2, weights=weights, axis=0))
-    return centre, np.where(scale > 1e-12 * np.abs(centre), scale, 1.0)
 
 
 def _bootstrap(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Problem | None]:

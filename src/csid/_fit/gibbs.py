@@ -42,7 +42,7 @@ class Prior:
     smoothness: tuple[float, float] = (1.0, 0.3)
     smoothness_order: int = 1
     weight: tuple[float, float] = (2.0, 0.02)
-    noise: tuple[float, float] = (1.0, 1e-6)
+    noise: tuple[float, float] = (1.0, 1e-4)
 
 
 @dataclass(frozen=True)

@@ -156,19 +156,25 @@ def output_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[A
     return lower + np.tril(lower, -1).T, R.sum(axis=0)
 
 
+def model_values(problem: Problem, factors: Factors, start: int = 0, stop: int | None = None) -> Array:
+    """The model's values (rows, K) at some rows, by default all."""
+    stop = problem.n_rows if stop is None else stop
+    modes = np.arange(problem.n_modes, dtype=np.intp)
+    values = np.empty((stop - start, problem.n_outputs))
+    table, offsets, V, bias = factors.table, factors.offsets, factors.V, factors.bias
+    kernels.evaluate(*problem.cells, table, offsets, modes, V, bias, start, stop, values)
+    return values
+
+
 def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
     """Weighted sums over rows of the residuals and of their squares, one of each per output."""
-    modes = np.arange(problem.n_modes, dtype=np.intp)
 
     def sums(part: tuple[int, int]) -> Array:
         both = np.zeros((2, problem.n_outputs))
         with np.errstate(over="ignore", invalid="ignore"):  # in the thread that runs it; the caller looks at the result
             for start in range(part[0], part[1], _FEWEST_ROWS_IN_PART):
                 stop = min(start + _FEWEST_ROWS_IN_PART, part[1])
-                residuals = np.empty((stop - start, problem.n_outputs))
-                table, offsets, V, bias = factors.table, factors.offsets, factors.V, factors.bias
-                kernels.evaluate(*problem.cells, table, offsets, modes, V, bias, start, stop, residuals)
-                np.subtract(problem.targets[start:stop], residuals, out=residuals)
+                residuals = problem.targets[start:stop] - model_values(problem, factors, start, stop)
                 weighted = problem.weights[start:stop, None] * residuals
                 both += weighted.sum(axis=0), (weighted * residuals).sum(axis=0)
         return both

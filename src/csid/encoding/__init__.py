@@ -1,6 +1,6 @@
 """From a table to levels and weights: `w_n(x)` of every predictor, fitted on training rows only."""
 
-from csid.encoding.encoding import EncodedRows, Encoding, fit_encoding
+from csid.encoding.encoding import EncodedRows, Encoding, fit_encoding, moved_factor, refine
 from csid.encoding.modes import CategoricalMode, Interpolation, Missing, Mode, OrdinalMode
 
 __all__ = [
@@ -12,4 +12,6 @@ __all__ = [
     "Mode",
     "OrdinalMode",
     "fit_encoding",
+    "moved_factor",
+    "refine",
 ]

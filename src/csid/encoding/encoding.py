@@ -1,14 +1,14 @@
 """A whole table encoded: the modes of all predictors and the marginals of their levels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid.encoding.columns import read_columns
-from csid.encoding.modes import Interpolation, Missing, Mode, fit_mode
+from csid.encoding.modes import Interpolation, Missing, Mode, OrdinalMode, fit_mode
 
 Array = NDArray[np.float64]
 
@@ -79,6 +79,34 @@ def fit_encoding(
     rows = _encode(modes, X, n_rows)
     marginals = tuple(_marginal(mode, rows, n, mass, train) for n, mode in enumerate(modes))
     return Encoding(tuple(modes), marginals), rows
+
+
+def refine(encodings: Sequence[Encoding], X: Any, n_rows: int, weights: Array) -> Encoding:
+    """The levels of several encodings of a table together, and its marginals on them; for linear interpolation.
+
+    What is linear between the levels of one of them is so between these as well: a factor moves over without error.
+    """
+    modes = tuple(_refined(modes) for modes in zip(*(encoding.modes for encoding in encodings), strict=True))
+    rows, train = _encode(modes, X, n_rows), np.flatnonzero(weights)
+    mass = None if np.ptp(weights[train]) == 0 else weights[train]
+    return Encoding(modes, tuple(_marginal(mode, rows, n, mass, train) for n, mode in enumerate(modes)))
+
+
+def _refined(modes: Sequence[Mode]) -> Mode:
+    first = modes[0]
+    if not isinstance(first, OrdinalMode):
+        return first
+    return replace(
+        first, grid=np.unique(np.concatenate([mode.grid for mode in modes if isinstance(mode, OrdinalMode)]))
+    )
+
+
+def moved_factor(A: Array, old: Mode, new: Mode) -> Array:
+    """A factor (I, F) of a mode on the levels of a refined one."""
+    if not isinstance(old, OrdinalMode) or not isinstance(new, OrdinalMode):
+        return A
+    columns = [np.interp(new.grid, old.grid, column[: len(old.grid)]) for column in A.T]
+    return np.vstack([np.transpose(columns), A[len(old.grid) :]])
 
 
 def auto_levels(n_rows: int, n_predictors: int) -> int:

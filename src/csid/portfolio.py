@@ -1,0 +1,157 @@
+"""Several priors, tried on part of the rows and weighted by how well they predict the rest.
+
+No one strength of smoothing suits all tables. A pilot runs short chains under each prior, and stacking (Wolpert 1992;
+Yao et al. 2018) gives the priors shares such that their weighted mean predicts held-out rows best. See
+docs/decisions/0007-stacked-priors.md.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.special import ndtri
+
+from csid._fit.gibbs import Chain, Prior, random_state, run_chain
+from csid._fit.problem import Problem
+from csid._fit.statistics import Workers, model_values
+
+Array = NDArray[np.float64]
+
+_LEAST_SHARE = 0.04
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A prior and the number of levels that goes with it."""
+
+    prior: Prior
+    levels: int
+
+
+SETTINGS: dict[str, Setting] = {
+    "medium": Setting(Prior(), 32),
+    "rough": Setting(Prior(smoothness=(1.0, 3.0)), 32),
+    "fine": Setting(Prior(), 200),
+    "smooth": Setting(Prior(smoothness=(10.0, 1.0)), 64),
+    "curved": Setting(Prior(smoothness_order=2), 32),
+    "stiff": Setting(Prior(smoothness=(10.0, 0.1), smoothness_order=2), 64),
+    "near one": Setting(Prior(nu=1.0), 32),
+}
+
+
+def chosen_settings(prior: str | Sequence[str], levels: int | str, order: int | str) -> dict[str, Setting]:
+    """The settings that a user's parameters leave, by name."""
+    if isinstance(prior, str):
+        prior = list(SETTINGS) if prior == "auto" else [prior]
+    chosen: dict[str, Setting] = {}
+    for name in prior:
+        setting = SETTINGS[name]
+        if order != "auto":
+            setting = replace(setting, prior=replace(setting.prior, smoothness_order=int(order)))
+        if levels != "auto":
+            setting = replace(setting, levels=int(levels))
+        if setting not in chosen.values():
+            chosen[name] = setting
+    return chosen
+
+
+@dataclass(frozen=True)
+class Job:
+    """A chain to run: its problem and prior, where it starts, and its random numbers."""
+
+    problem: Problem
+    prior: Prior
+    chain: Chain
+    rng: np.random.Generator
+
+    @classmethod
+    def at_random(cls, problem: Problem, prior: Prior, rank: int, rng: np.random.Generator) -> "Job":
+        return cls(problem, tightened(prior, problem), Chain(random_state(problem, rank, rng)), rng)
+
+
+def tightened(prior: Prior, problem: Problem) -> Prior:
+    """The prior with factors held nearer to 1 when rows are few per pair of predictors.
+
+    A product of N factors that vary by more than 1 / N has heavy tails, which a few rows do not cut.
+    """
+    return replace(prior, nu=max(prior.nu, problem.n_modes**2 / problem.total_weight))
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    n_burn: int,
+    n_draws: int,
+    thin: int,
+    threads: int,
+    go_on: Callable[[int, Chain], bool],
+    stop: threading.Event,
+) -> None:
+    """Run the chains, as many at a time as there are threads; with fewer chains, each has several threads.
+
+    An error, or an interrupt of the caller, sets `stop` and waits for the chains to end before it is passed on.
+    """
+    each = max(1, threads // len(jobs))
+
+    def run(at: int) -> None:
+        job = jobs[at]
+        with Workers(each) as workers:
+            run_chain(
+                job.problem,
+                job.prior,
+                job.chain,
+                job.rng,
+                workers,
+                n_burn,
+                n_draws,
+                thin,
+                lambda chain: go_on(at, chain),
+            )
+
+    with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
+        futures = [pool.submit(run, at) for at in range(len(jobs))]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def stacking_shares(predictions: Array, targets: Array, weights: Array) -> Array:
+    """Non-negative shares (S,), summing to one, of the predictions (S, M, K) whose mixture misses the targets least.
+
+    Small shares are dropped: what they add is less than what they cost.
+    """
+    S = len(predictions)
+    root = np.sqrt(weights)[:, None]
+    columns = (root * predictions).reshape(S, -1).T
+    goal = (root * targets).ravel()
+    firm = 1e3 * max(1.0, float(np.linalg.norm(columns)))  # the sum of the shares, held as one more equation
+    shares, _ = nnls(np.vstack([columns, np.full(S, firm)]), np.append(goal, firm))
+    shares = np.where(shares < _LEAST_SHARE * shares.sum(), 0.0, shares)
+    return np.asarray(shares / shares.sum())
+
+
+def stretch_of(misses: Array, deviations: Array, coverage: float = 0.9) -> Array:
+    """(K,) what the deviations (M, K) must be multiplied with for intervals of a normal to hold their share of misses.
+
+    With few rows the answer is drawn to 1.
+    """
+    ratio = np.quantile(np.abs(misses) / deviations, coverage, axis=0) / ndtri(0.5 + 0.5 * coverage)
+    trust = len(misses) / (len(misses) + 50.0)
+    return np.asarray(np.clip(1.0 + trust * (ratio - 1.0), 0.7, 2.0))
+
+
+def chains_per_setting(shares: Array, n_chains: int) -> list[int]:
+    """Chains in proportion to the shares, at least one for each setting that has a share."""
+    return [max(1, round(float(share) * n_chains)) if share > 0.0 else 0 for share in shares]
+
+
+def values_at(problem: Problem, chain: Chain) -> Array:
+    """Values (D, M, K) of a chain's draws at the rows of another problem on the same levels."""
+    return np.array([model_values(problem, draw.factors) for draw in chain.draws])

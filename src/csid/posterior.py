@@ -1,0 +1,92 @@
+"""Weighted posterior draws of the tensor and its noise: means, spreads, quantiles and samples of predictions."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from csid.cpd import CPD
+
+Array = NDArray[np.float64]
+
+_NEWTON_STEPS = 60
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Draws on the same levels.
+
+    draws : D tensors, in the units of y; shares : (D,) their weights, which sum to one.
+    noise : (D, K) standard deviations of the noise.
+    stretch : (K,) by what factor predictions spread about their mean more than the draws say, as seen on held-out rows.
+    """
+
+    draws: tuple[CPD, ...]
+    shares: Array
+    noise: Array
+    stretch: Array
+
+    @cached_property
+    def mean(self) -> CPD:
+        """The posterior mean, as one tensor."""
+        return CPD.average(self.draws, self.shares)
+
+    def each(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
+        """Values (D, M, K) of every draw at encoded rows."""
+        return np.array([draw.evaluate(codes, fractions, n_threads) for draw in self.draws])
+
+    def predictive(self, each: Array) -> "Mixture":
+        """The predictive distribution at rows where the draws have these values (D, M, K)."""
+        mean = np.tensordot(self.shares, each, 1)
+        return Mixture(mean + self.stretch * (each - mean), self.stretch * self.noise, self.shares)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A mixture of normals at each row and output: centres (D, M, K), deviations (D, K) and shares (D,)."""
+
+    centres: Array
+    deviations: Array
+    shares: Array
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(np.tensordot(self.shares, self.centres, 1))
+
+    @property
+    def model_variance(self) -> Array:
+        """(M, K), what the draws disagree by."""
+        return np.asarray(np.tensordot(self.shares, (self.centres - self.mean) ** 2, 1))
+
+    @property
+    def noise_variance(self) -> Array:
+        """(K,), the noise of a new observation."""
+        return np.asarray(self.shares @ self.deviations**2)
+
+    def quantile(self, q: float) -> Array:
+        """(M, K): where the distribution function reaches q, by Newton's method inside a shrinking bracket."""
+        deviation = self.deviations[:, None, :]
+        at_q = self.centres + ndtri(q) * deviation  # the quantile of each part: theirs encloses that of the mixture
+        low, high = at_q.min(axis=0), at_q.max(axis=0)
+        x = self.mean + ndtri(q) * np.sqrt(self.model_variance + self.noise_variance)
+        for _ in range(_NEWTON_STEPS):
+            x = np.where((x > low) & (x < high), x, 0.5 * (low + high))
+            z = (x - self.centres) / deviation
+            excess = np.tensordot(self.shares, ndtr(z), 1) - q
+            if (np.abs(excess) < _CLOSE).all():
+                break
+            low, high = np.where(excess < 0.0, x, low), np.where(excess > 0.0, x, high)
+            density = np.tensordot(self.shares, np.exp(-0.5 * z**2) / deviation, 1) / np.sqrt(2.0 * np.pi)
+            x = x - excess / np.maximum(density, 1e-300)
+        return np.asarray(np.clip(x, low, high))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """(M, n, K) draws of a new observation at each row."""
+        D, M, K = self.centres.shape
+        which = rng.choice(D, size=(M, n), p=self.shares)
+        centres = self.centres[which, np.arange(M)[:, None]]
+        return np.asarray(centres + self.deviations[which] * rng.standard_normal((M, n, K)))

@@ -1,0 +1,655 @@
+"""Gibbs sampling: every update is a draw from its exact conditional, and together they leave the joint law in place."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from csid._fit import blocks, gibbs, statistics
+from csid._fit.als import NumericalTrouble
+from csid._fit.factors import stack_factors
+from csid._fit.gibbs import Chain, ModePrior, Prior, State, random_state, run_chain, state_at
+from csid._fit.problem import Problem, merge_repeated_cells
+from csid._fit.statistics import Workers
+from fit.strategies import build_factors, build_problem, problems, seeds
+from fit.systems import sums_of_mode
+from naive import Model, dense_penalty, design, level_weights, model_of, penalty_matrix, products, values
+
+Array = np.ndarray
+CLOSE = {"rtol": 1e-8, "atol": 1e-8}
+
+orders, ranks = st.sampled_from([1, 2]), st.integers(1, 10)
+
+
+# --- the conditionals, densely and by their definitions ---------------------------------------------------------------
+
+
+def _dense_unit(levels: int, ordered: int, order: int) -> Array:
+    """U_n: squared differences of the levels that have enough neighbours, squares of the others."""
+    smooth = ordered if ordered > order else 0
+    alone = np.diag((np.arange(levels) >= smooth).astype(float))
+    return penalty_matrix(levels, smooth, 0.0, 1.0, order) + alone
+
+
+def _mode_conditional(
+    problem: Problem, model: Model, k: int, U: Array, mu: Array, nu: Array, alpha: Array
+) -> tuple[Array, Array]:
+    """Precision (I F, I F) and mean (I F,) of the entries of `A_k` in row order, given everything else."""
+    X = design(problem, model, k)
+    s = np.outer(problem.weights, alpha).ravel()
+    prior = np.kron(U, np.diag(mu)) + np.kron(np.eye(len(U)), np.diag(nu))
+    precision = X.T @ (s[:, None] * X) + prior
+    pulled = X.T @ (s * (problem.targets - model.bias).ravel()) + prior @ np.ones(len(prior))
+    return precision, np.linalg.solve(precision, pulled)
+
+
+def _row_conditional(problem: Problem, model: Model, j: int, tau: Array, alpha: Array) -> tuple[Array, Array]:
+    """Precision (F, F) and mean (F,) of a row of V, given everything else."""
+    q = products(level_weights(problem), model.A, range(problem.n_modes))
+    weighted = alpha[j] * problem.weights[:, None] * q
+    precision = weighted.T @ q + np.diag(tau)
+    return precision, np.linalg.solve(precision, weighted.T @ (problem.targets[:, j] - model.bias[j]))
+
+
+def _apart(A: Array, U: Array) -> Array:
+    return np.einsum("if,ij,jf->f", A - 1.0, U, A - 1.0)
+
+
+class _Scripted:
+    """In place of a Generator: its normal numbers are given ones, then zeros, and its Gammas are their means.
+
+    gammas : the shape and the scale of each that was asked for.
+    """
+
+    def __init__(self, normals: Array | Sequence[float] = ()) -> None:
+        self._normals = list(np.ravel(normals))
+        self.gammas: list[tuple[float, Array]] = []
+
+    def standard_normal(self, size: int | tuple[int, ...]) -> Array:
+        count = int(np.prod(size))
+        taken, self._normals = self._normals[:count], self._normals[count:]
+        return np.array(taken + [0.0] * (count - len(taken))).reshape(size)
+
+    def gamma(self, shape: float, scale: Array) -> Array:
+        self.gammas.append((shape, scale.copy()))
+        return shape * scale
+
+
+def _any_state(problem: Problem, rank: int, seed: int) -> State:
+    """Factors of either sign, and precisions that differ in every component and output."""
+    rng = np.random.default_rng([seed, 2])
+    mu, tau = rng.uniform(0.1, 5.0, (problem.n_modes, rank)), rng.uniform(0.5, 2.0, rank)
+    return State(build_factors(problem, rank, seed), mu, tau, rng.uniform(0.2, 3.0, problem.n_outputs))
+
+
+def _mode_priors(problem: Problem, order: int) -> list[ModePrior]:
+    numbers = zip(problem.levels.tolist(), problem.ordered.tolist(), strict=True)
+    return [ModePrior.of(levels, ordered, order) for levels, ordered in numbers]
+
+
+def _dense_units(problem: Problem, order: int) -> list[Array]:
+    numbers = zip(problem.levels.tolist(), problem.ordered.tolist(), strict=True)
+    return [_dense_unit(levels, ordered, order) for levels, ordered in numbers]
+
+
+# --- the prior of a mode ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("levels", [1, 2, 3, 4, 7])
+def test_mode_prior_is_the_dense_matrix(levels: int, order: int) -> None:
+    """For a category, for a number, and for all between; what is drawn to 1 is what U says of a column of ones."""
+    for ordered in range(levels + 1):
+        prior, U = ModePrior.of(levels, ordered, order), _dense_unit(levels, ordered, order)
+        assert_array_equal(dense_penalty(prior.unit), U)
+        assert_array_equal(prior.pull, U @ np.ones(levels))
+        assert prior.rank == np.linalg.matrix_rank(U)
+
+
+def test_mode_prior_of_known_modes() -> None:
+    category, number, mixed = ModePrior.of(3, 0, 1), ModePrior.of(3, 3, 1), ModePrior.of(4, 3, 2)
+    assert_array_equal(dense_penalty(category.unit), np.eye(3))
+    assert_array_equal(dense_penalty(number.unit), [[1, -1, 0], [-1, 2, -1], [0, -1, 1]])
+    assert_array_equal(dense_penalty(mixed.unit), [[1, -2, 1, 0], [-2, 4, -2, 0], [1, -2, 1, 0], [0, 0, 0, 1]])
+    assert [mode.rank for mode in (category, number, mixed)] == [3, 2, 2]
+    assert_array_equal(mixed.pull, [0, 0, 0, 1])
+
+
+# --- the kernel of a factor -------------------------------------------------------------------------------------------
+
+
+class _Draw(NamedTuple):
+    status: int
+    table: Array
+    apart: Array
+
+
+def _sample(problem: Problem, state: State, k: int, mode: ModePrior, nu: Array, noise: Array) -> _Draw:
+    """What `blocks.sample` fills for one mode, from a table that held something else."""
+    F, S = state.factors.rank, state.factors.table.shape[1]
+    G = np.zeros((S, S)) if problem.any_missing[k] else None
+    A, apart = np.zeros((int(problem.levels[k]) + 1, S)), np.full(F, np.nan)
+    A[:, :F] = np.nan
+    status = blocks.sample(
+        *sums_of_mode(problem, state.factors, k),
+        state.factors.V,
+        state.alpha,
+        problem.marginals[k],
+        G,
+        mode.unit,
+        mode.pull,
+        state.mu[k],
+        nu,
+        noise,
+        F,
+        A,
+        apart,
+    )
+    return _Draw(status, A, apart)
+
+
+@given(problems(), ranks, orders, st.data(), seeds)
+@settings(deadline=None, max_examples=60)
+def test_sample_is_affine_in_its_noise(problem: Problem, rank: int, order: int, data: st.DataObject, seed: int) -> None:
+    """Without noise the exact mean; the noise's map T has T T^T = precision^-1, exactly and not only on average."""
+    k = data.draw(st.integers(0, problem.n_modes - 1))
+    state, mode, U = _any_state(problem, rank, seed), _mode_priors(problem, order)[k], _dense_units(problem, order)[k]
+    rng = np.random.default_rng([seed, 3])
+    nu, noise = rng.uniform(0.1, 2.0, rank), rng.standard_normal((len(U) + 1, rank))
+    precision, mean = _mode_conditional(problem, model_of(state.factors), k, U, state.mu[k], nu, state.alpha)
+
+    def entries(noise: Array) -> Array:
+        drawn = _sample(problem, state, k, mode, nu, noise)
+        assert drawn.status == blocks.DONE
+        return drawn.table[:-1, :rank].ravel()
+
+    assert_allclose(entries(np.zeros_like(noise)), mean, **CLOSE)
+    T = np.array([entries(unit.reshape(noise.shape)) - mean for unit in np.eye(noise.size)]).T
+    assert_allclose(T @ T.T, np.linalg.inv(precision), **CLOSE)
+    assert_allclose(entries(noise), mean + T @ noise.ravel(), **CLOSE)
+
+
+@given(problems(), ranks, orders, seeds)
+@settings(deadline=None, max_examples=40)
+def test_sample_fills_the_row_of_missing_cells_and_apart(problem: Problem, rank: int, order: int, seed: int) -> None:
+    """Beside the levels: `p^T A` in the last row, the distance from the prior's mean, and nothing in the padding."""
+    state, rng = _any_state(problem, rank, seed), np.random.default_rng([seed, 3])
+    for k, (mode, U) in enumerate(zip(_mode_priors(problem, order), _dense_units(problem, order), strict=True)):
+        drawn = _sample(problem, state, k, mode, np.full(rank, 0.3), rng.standard_normal((len(U) + 1, rank)))
+        A = drawn.table[:-1, :rank]
+        assert_allclose(drawn.table[-1, :rank], problem.marginals[k] @ A, rtol=1e-12, atol=1e-12)
+        assert_allclose(drawn.apart, _apart(A, U), **CLOSE)
+        assert not drawn.table[:, rank:].any()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_sample_reports_an_overflow_and_changes_nothing(missing: float) -> None:
+    problem = build_problem(0, missing=missing)
+    state = _any_state(problem, 2, 0)
+    state.factors.set_factor(1, np.full((3, 2), 1e200))
+    drawn = _sample(problem, state, 0, ModePrior.of(4, 4, 1), np.ones(2), np.zeros((5, 2)))
+    assert drawn.status == blocks.OVERFLOW
+    assert np.isnan(drawn.table[:, :2]).all()
+    with pytest.raises(NumericalTrouble, match="overflow"):
+        gibbs.draw_factors(problem, Prior(), _mode_priors(problem, 1), state, np.random.default_rng(0), Workers())
+
+
+# --- the updates, one after another -----------------------------------------------------------------------------------
+
+
+def _check_draw_factors(problem: Problem, rank: int, prior: Prior, seed: int) -> None:
+    """Each factor is the mean given the factors already drawn; each mu is asked for with the right shape and rate."""
+    state, rng = _any_state(problem, rank, seed), _Scripted()
+    model, mu = model_of(state.factors), state.mu.copy()
+    nu, (shape, rate) = np.full(rank, prior.nu), prior.smoothness
+    gibbs.draw_factors(problem, prior, _mode_priors(problem, prior.smoothness_order), state, rng, Workers())
+    assert len(rng.gammas) == problem.n_modes
+    for k, U in enumerate(_dense_units(problem, prior.smoothness_order)):
+        _, mean = _mode_conditional(problem, model, k, U, mu[k], nu, state.alpha)
+        model.A[k][:] = mean.reshape(-1, rank)
+        asked_shape, scale = rng.gammas[k]
+        assert asked_shape == pytest.approx(shape + np.linalg.matrix_rank(U) / 2)
+        assert_allclose(1.0 / scale, rate / len(U) + _apart(model.A[k], U) / 2, **CLOSE)
+        assert_allclose(state.mu[k], asked_shape * scale, rtol=1e-15)
+        assert_allclose(state.factors.factor(k), model.A[k], **CLOSE)
+
+
+@given(problems(), ranks, orders, seeds)
+@settings(deadline=None, max_examples=40)
+def test_draw_factors_goes_through_the_modes(problem: Problem, rank: int, order: int, seed: int) -> None:
+    _check_draw_factors(problem, rank, Prior(nu=0.4, smoothness=(1.7, 0.6), smoothness_order=order), seed)
+
+
+def test_draw_factors_of_many_modes_in_groups() -> None:
+    """Products that are formed once for a group of modes hold while only the visited mode changes."""
+    levels = tuple(2 + n % 3 for n in range(15))
+    problem = build_problem(1, levels=levels, rows=80, linear=True, missing=0.1, weighted=True)
+    _check_draw_factors(problem, 3, Prior(nu=2.0), 1)
+
+
+@given(problems(), ranks, seeds)
+@settings(deadline=None, max_examples=40)
+def test_draw_weights(problem: Problem, rank: int, seed: int) -> None:
+    """Rows of V are affine in their noise with the exact mean and covariance; tau then has its Gamma."""
+    start, prior = _any_state(problem, rank, seed), Prior(weight=(2.5, 0.7))
+    model, K = model_of(start.factors), problem.n_outputs
+    noise = np.random.default_rng([seed, 3]).standard_normal((K, rank))
+
+    def rows(noise: Array) -> Array:
+        state, rng = State(start.factors.copy(), start.mu, start.tau.copy(), start.alpha), _Scripted(noise)
+        gibbs.draw_weights(problem, prior, state, rng, Workers())
+        V = state.factors.output_factor
+        ((shape, scale),) = rng.gammas
+        assert shape == pytest.approx(2.5 + K / 2)
+        assert_allclose(1.0 / scale, 0.7 + (V**2).sum(axis=0) / 2, rtol=1e-12)
+        assert_allclose(state.tau, shape * scale, rtol=1e-15)
+        assert not state.factors.V[:, rank:].any()
+        return V
+
+    mean, drawn = rows(np.zeros((K, rank))), rows(noise)
+    units = np.array([rows(np.tile(unit, (K, 1))) - mean for unit in np.eye(rank)])
+    for j in range(K):
+        precision, expected = _row_conditional(problem, model, j, start.tau, start.alpha)
+        T = units[:, j].T
+        assert_allclose(mean[j], expected, **CLOSE)
+        assert_allclose(T @ T.T, np.linalg.inv(precision), **CLOSE)
+        assert_allclose(drawn[j], mean[j] + T @ noise[j], **CLOSE)
+
+
+@given(problems(), ranks, st.booleans(), seeds)
+@settings(deadline=None, max_examples=40)
+def test_draw_noise(problem: Problem, rank: int, merged: bool, seed: int) -> None:
+    """The bias around the mean residual, and alpha given that bias; the spread inside merged cells counts."""
+    apart = np.random.default_rng([seed, 3])
+    problem = replace(problem, within=apart.random(problem.n_outputs) if merged else np.zeros(problem.n_outputs))
+    state, prior, rng = _any_state(problem, rank, seed), Prior(noise=(1.5, 0.2)), _Scripted([0.7, -1.1, 0.4])
+    model, alpha, s = model_of(state.factors), state.alpha.copy(), problem.weights
+    M, rest = s.sum(), problem.targets - values(problem, model._replace(bias=np.zeros(problem.n_outputs)))
+    squared = gibbs.draw_noise(problem, prior, state, rng, Workers())
+    noise = np.array([0.7, -1.1, 0.4])[: problem.n_outputs]
+    bias = s @ rest / M + noise / np.sqrt(alpha * M)
+    squares = s @ (rest - bias) ** 2 + problem.within
+    ((shape, scale),) = rng.gammas
+    assert_allclose(state.factors.bias, bias, **CLOSE)
+    assert shape == pytest.approx(1.5 + M / 2)
+    assert_allclose(1.0 / scale, 0.2 + squares / 2, **CLOSE)
+    assert_allclose(state.alpha, shape * scale, rtol=1e-15)
+    assert_allclose(squared, squares / M, **CLOSE)
+
+
+# --- the joint law of parameters and data, after Geweke (2004) --------------------------------------------------------
+
+# Two simulators of the same joint law must agree in every mean. One draws the parameters from the prior and then the
+# targets. The other alternates the library's sweep with new targets given the parameters.
+#
+# The bias has a flat prior, so the joint law of parameters and targets is improper, but only along a shift of bias and
+# targets together. Targets minus bias, with all parameters but the bias, have a proper law: prior times
+# N(y - b; sum of products, 1 / alpha). The sweep uses the targets only as y - b, and its step of the bias moves y - b
+# by a number that depends on these alone. So on them it is a Markov chain, which must keep that proper law. We run the
+# sweep as it is, let the bias wander, and look only at what a shift leaves alone.
+
+JOINT = Prior(nu=2.0, smoothness=(5.0, 6.0), weight=(6.0, 5.0), noise=(5.0, 5.0))
+
+
+class _Joint(NamedTuple):
+    """Draws: A, for each mode (n, I, F); V (n, K, F); mu (n, N, F); tau (n, F); alpha (n, K); y - b (n, M, K)."""
+
+    A: list[Array]
+    V: Array
+    mu: Array
+    tau: Array
+    alpha: Array
+    centred: Array
+
+
+def _draw_mu(U: Array, prior: Prior, size: tuple[int, int], rng: np.random.Generator) -> Array:
+    """From Gamma(mu) mu^(rank / 2) det(mu U + nu I)^(-1/2), by its distribution function on a fine grid of log mu."""
+    (shape, rate), nu = prior.smoothness, prior.nu
+    t = np.linspace(np.log(1e-6), np.log(1e4), 20_001)
+    determinants = np.log(np.exp(t)[:, None] * np.linalg.eigvalsh(U) + nu).sum(axis=1)
+    rank = np.linalg.matrix_rank(U)
+    density = (shape + 0.5 * rank) * t - rate / len(U) * np.exp(t) - 0.5 * determinants
+    density = np.exp(density - density.max())
+    below = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
+    return np.exp(np.interp(rng.random(size), below / below[-1], t))
+
+
+def _row_products(problem: Problem, A: Sequence[Array]) -> Array:
+    """(n, M, F) for n draws of the factors."""
+    q = 1.0
+    for W, drawn in zip(level_weights(problem), A, strict=True):
+        q = q * np.einsum("mi,nif->nmf", W, drawn)
+    return np.asarray(q)
+
+
+def _from_the_prior(problem: Problem, rank: int, prior: Prior, n: int, rng: np.random.Generator) -> _Joint:
+    """Independent draws of the parameters, and then of y - b."""
+    K, M, A, mu = problem.n_outputs, problem.n_rows, [], []
+    for U in _dense_units(problem, prior.smoothness_order):
+        size, Q = np.linalg.eigh(U)
+        mu.append(_draw_mu(U, prior, (n, rank), rng))
+        spread = np.sqrt(np.maximum(size, 0.0)[:, None] * mu[-1][:, None, :] + prior.nu)
+        A.append(1.0 + np.einsum("ij,njf->nif", Q, rng.standard_normal(spread.shape) / spread))
+    tau = rng.gamma(prior.weight[0], 1.0 / prior.weight[1], (n, rank))
+    alpha = rng.gamma(prior.noise[0], 1.0 / prior.noise[1], (n, K))
+    V = rng.standard_normal((n, K, rank)) / np.sqrt(tau)[:, None, :]
+    noise = rng.standard_normal((n, M, K)) / np.sqrt(alpha)[:, None, :]
+    centred = np.einsum("nmf,njf->nmj", _row_products(problem, A), V) + noise
+    return _Joint(A, V, np.stack(mu, axis=1), tau, alpha, centred)
+
+
+def _by_sweeps(
+    problem: Problem, rank: int, prior: Prior, modes: list[ModePrior], sweeps: int, rng: np.random.Generator
+) -> _Joint:
+    """A chain that alternates a sweep, recorded after it, and new targets given the parameters."""
+    start = _from_the_prior(problem, rank, prior, 1, rng)
+    factors = stack_factors(tuple(A[0] for A in start.A), start.V[0], np.zeros(problem.n_outputs), problem.marginals)
+    state = State(factors, start.mu[0], start.tau[0], start.alpha[0])
+    problem = replace(problem, targets=start.centred[0].copy())
+    weights, workers, kept = level_weights(problem), Workers(), []
+    for _ in range(sweeps):
+        gibbs.draw_factors(problem, prior, modes, state, rng, workers)
+        gibbs.draw_weights(problem, prior, state, rng, workers)
+        gibbs.draw_noise(problem, prior, state, rng, workers)
+        model = model_of(state.factors)
+        precisions = (state.mu.copy(), state.tau.copy(), state.alpha.copy())
+        kept.append((*model.A, model.V, *precisions, problem.targets - model.bias))
+        noise = rng.standard_normal(problem.targets.shape) / np.sqrt(state.alpha)
+        problem.targets[:] = model.bias + products(weights, model.A, range(problem.n_modes)) @ model.V.T + noise
+    *A, V, mu, tau, alpha, centred = (np.array(draws) for draws in zip(*kept, strict=True))
+    return _Joint(A, V, mu, tau, alpha, centred)
+
+
+def _test_functions(problem: Problem, prior: Prior, joint: _Joint) -> dict[str, Array]:
+    """Numbers of each draw (n,), whose means both simulators must share; components are averaged where they are alike.
+
+    None of them changes when bias and targets are shifted together.
+    """
+    found = {}
+    for k, (A, U) in enumerate(zip(joint.A, _dense_units(problem, prior.smoothness_order), strict=True)):
+        mu, apart = joint.mu[:, k], np.einsum("nif,ij,njf->nf", A - 1.0, U, A - 1.0)
+        found[f"mu {k}"], found[f"log mu {k}"] = mu.mean(axis=1), np.log(mu).mean(axis=1)
+        found[f"A {k} first"], found[f"A {k} last"] = A[:, 0].mean(axis=1), A[:, -1].mean(axis=1)
+        found[f"A {k} squares"] = (A**2).mean(axis=(1, 2))
+        found[f"A {k} first by last"] = (A[:, 0] * A[:, -1]).mean(axis=1)
+        found[f"A {k} apart"], found[f"A {k} apart by mu"] = apart.mean(axis=1), (mu * apart).mean(axis=1)
+    q = _row_products(problem, joint.A)
+    residuals = joint.centred - np.einsum("nmf,njf->nmj", q, joint.V)
+    M = problem.n_rows
+    found["tau"], found["log tau"] = joint.tau.mean(axis=1), np.log(joint.tau).mean(axis=1)
+    found["V"], found["V squares"] = joint.V.mean(axis=(1, 2)), (joint.V**2).mean(axis=(1, 2))
+    found["V squares by tau"] = (joint.V**2 * joint.tau[:, None, :]).mean(axis=(1, 2))
+    found["V by A"] = (joint.V.mean(axis=1) * joint.A[0][:, 0] * joint.A[1][:, -1]).mean(axis=1)
+    found["|V by A|"] = np.abs(joint.V[:, 0] * joint.A[0][:, 0] * joint.A[1][:, -1]).mean(axis=1)
+    found["alpha"], found["log alpha"] = joint.alpha.mean(axis=1), np.log(joint.alpha).mean(axis=1)
+    found["mean residual"] = residuals.mean(axis=(1, 2))
+    found["mean residual squared by alpha"] = (residuals.mean(axis=1) ** 2 * joint.alpha * M).mean(axis=1)
+    found["residuals squared by alpha"] = ((residuals**2).mean(axis=1) * joint.alpha).mean(axis=1)
+    found["residuals by products"] = (residuals.mean(axis=2)[:, :, None] * q).mean(axis=(1, 2))
+    found["log |y - b|"] = np.log(np.abs(joint.centred)).mean(axis=(1, 2))
+    return found
+
+
+def _batch_means(draws: Array, batches: int) -> Array:
+    return draws[: len(draws) // batches * batches].reshape(batches, -1).mean(axis=1)
+
+
+def _z_scores(independent: dict[str, Array], chain: dict[str, Array], batches: int = 40) -> dict[str, float]:
+    """How many standard errors the means are apart; the chain's error is that of the means of its long batches."""
+    scores = {}
+    for name, draws in independent.items():
+        means = _batch_means(chain[name], batches)
+        error = np.sqrt(draws.var() / len(draws) + means.var(ddof=1) / batches)
+        scores[name] = float((means.mean() - draws.mean()) / error)
+    return scores
+
+
+def _joint_problem(order: int) -> Problem:
+    """Seven rows of a number with a level apart from it, and a category; cells between levels, and missing ones.
+
+    With order 2 there are two outputs, and the category has neighbours, too few for second differences.
+    """
+    codes = [[0, 0], [1, 1], [2, 0], [3, 1], [0, 0], [4, 1], [1, 2]]
+    fractions = np.zeros((7, 2), np.float32)
+    fractions[[0, 1, 6], 0] = 0.25, 0.5, 0.75
+    ordered, outputs = ([3, 0], 1) if order == 1 else ([3, 2], 2)
+    problem = build_problem(0, levels=(4, 2), ordered=ordered, rows=7, outputs=outputs)
+    return replace(problem, codes=np.array(codes, np.uint8), fractions=fractions)
+
+
+def _geweke(order: int, sweeps: int, spoil: Callable[[ModePrior], ModePrior] = lambda mode: mode) -> dict[str, float]:
+    """z-scores of all test functions, with the library's priors of modes or spoiled ones."""
+    problem, prior = _joint_problem(order), replace(JOINT, smoothness_order=order)
+    modes = [spoil(mode) for mode in _mode_priors(problem, order)]
+    rng = np.random.default_rng(order)
+    independent = _test_functions(problem, prior, _from_the_prior(problem, 2, prior, 40_000, rng))
+    chain = _test_functions(problem, prior, _by_sweeps(problem, 2, prior, modes, sweeps, rng))
+    return _z_scores(independent, chain)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_sweeps_leave_the_joint_law_in_place(order: int) -> None:
+    scores = _geweke(order, 4000)
+    assert {name: z for name, z in scores.items() if not abs(z) < 4.0} == {}
+
+
+# The test above must be able to fail. Each of these updates is wrong by what is easily overlooked.
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda mode: replace(mode, rank=mode.rank + 1), id="shape of mu"),
+        pytest.param(lambda mode: replace(mode, pull=np.zeros_like(mode.pull)), id="categories around 0"),
+    ],
+)
+def test_a_wrong_prior_of_a_mode_shows_in_the_joint_law(spoil: Callable[[ModePrior], ModePrior]) -> None:
+    assert max(map(abs, _geweke(1, 1500, spoil).values())) > 6.0
+
+
+def _forget_mean(first: Array, second: Array) -> tuple[Array, Array]:
+    """The bias is drawn around its old value."""
+    return 0.0 * first, second
+
+
+def _lose_a_degree_of_freedom(first: Array, second: Array) -> tuple[Array, Array]:
+    """The noise is drawn from squares about the mean residual, though the bias was drawn elsewhere."""
+    return first, second - first**2 / 7.0
+
+
+def _shrink(gram: Array, rhs: Array) -> tuple[Array, Array]:
+    return gram, 0.8 * rhs
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [("residual_sums", _forget_mean), ("residual_sums", _lose_a_degree_of_freedom), ("output_sums", _shrink)],
+)
+def test_wrong_sums_show_in_the_joint_law(
+    name: str, spoil: Callable[[Array, Array], tuple[Array, Array]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = getattr(gibbs, name)
+    monkeypatch.setattr(gibbs, name, lambda *arguments: spoil(*right(*arguments)))
+    assert max(map(abs, _geweke(2, 1500).values())) > 6.0
+
+
+# --- a chain ----------------------------------------------------------------------------------------------------------
+
+
+def _run(
+    problem: Problem,
+    n_burn: int,
+    n_draws: int,
+    thin: int = 1,
+    *,
+    rank: int = 3,
+    seed: int = 0,
+    workers: Workers | None = None,
+    **options: Any,
+) -> Chain:
+    """A chain from a random start, the same for problems that share levels."""
+    chain = Chain(state_at(problem, build_factors(problem, rank, seed)))
+    run_chain(
+        problem, Prior(), chain, np.random.default_rng(seed), workers or Workers(), n_burn, n_draws, thin, **options
+    )
+    return chain
+
+
+def _numbers(state: State) -> list[Array]:
+    factors = state.factors
+    return [factors.table, factors.V, factors.bias, state.mu, state.tau, state.alpha]
+
+
+def _assert_same_chain(chain: Chain, other: Chain, **close: float) -> None:
+    """All draws and the whole history, to the bit when nothing else is said."""
+    same = (lambda a, b: assert_allclose(a, b, **close)) if close else assert_array_equal
+    assert chain.kept == other.kept
+    for a, b in zip([chain.state, *chain.draws], [other.state, *other.draws], strict=True):
+        for numbers, others in zip(_numbers(a), _numbers(b), strict=True):
+            same(numbers, others)
+    same(np.array(chain.alpha), np.array(other.alpha))
+    same(np.array(chain.residual), np.array(other.residual))
+
+
+@given(st.integers(0, 4), st.integers(0, 12), st.integers(1, 5))
+@settings(deadline=None, max_examples=30)
+def test_a_chain_keeps_every_thinth_state_after_burn_in(n_burn: int, n_draws: int, thin: int) -> None:
+    problem = build_problem(0, outputs=2)
+    chain = _run(problem, n_burn, n_draws, thin)
+    assert chain.kept == list(range(n_burn + thin - 1, n_burn + n_draws, thin))
+    assert len(chain.draws) == n_draws // thin
+    assert len(chain.alpha) == len(chain.residual) == n_burn + n_draws
+    for sweep, draw in zip(chain.kept, chain.draws, strict=True):
+        assert_array_equal(draw.alpha, chain.alpha[sweep])
+        errors = (problem.targets - values(problem, model_of(draw.factors))) ** 2
+        assert_allclose(chain.residual[sweep], errors.mean(axis=0), rtol=1e-10)
+
+
+def test_draws_are_copies() -> None:
+    """No two of them share memory, nor with the state that goes on."""
+    chain = _run(build_problem(0), 0, 4)
+    for numbers in zip(*map(_numbers, [chain.state, *chain.draws]), strict=True):
+        for i, one in enumerate(numbers):
+            assert not any(np.shares_memory(one, other) for other in numbers[:i])
+    for a, b in zip(_numbers(chain.state), _numbers(chain.draws[-1]), strict=True):
+        assert_array_equal(a, b)
+    assert not np.array_equal(chain.draws[0].factors.table, chain.draws[1].factors.table)
+
+
+@pytest.mark.parametrize(("stop", "kept"), [(1, []), (4, [3]), (6, [3, 5])])
+def test_a_chain_stops_when_told_to(stop: int, kept: list[int]) -> None:
+    """It is asked after every sweep, once the draw is kept, and stops with the same numbers as a shorter run."""
+    problem, asked = build_problem(0), []
+
+    def go_on(chain: Chain) -> bool:
+        asked.append(len(chain.alpha))
+        return len(chain.alpha) < stop
+
+    chain = _run(problem, 2, 10, 2, go_on=go_on)
+    assert asked == list(range(1, stop + 1))
+    assert chain.kept == kept
+    _assert_same_chain(chain, _run(problem, min(stop, 2), max(stop - 2, 0), 2))
+
+
+def test_going_on_continues_the_chain() -> None:
+    """From its state with the same generator: the bits of one longer run."""
+    problem = build_problem(2, outputs=2, linear=True, missing=0.2)
+    whole = _run(problem, 3, 8, 2)
+    chain, rng = Chain(state_at(problem, build_factors(problem, 3, 0))), np.random.default_rng(0)
+    for n_burn, n_draws in [(3, 2), (0, 0), (0, 6)]:
+        run_chain(problem, Prior(), chain, rng, Workers(), n_burn, n_draws, 2)
+    _assert_same_chain(chain, whole)
+
+
+@pytest.mark.parametrize("n_modes", [2, 15])
+def test_the_number_of_threads_changes_nothing(n_modes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit, with rows cut into many parts and modes into groups."""
+    monkeypatch.setattr(statistics, "_ROWS_PER_PART", 7)
+    levels = tuple(2 + n % 3 for n in range(n_modes))
+    problem = build_problem(0, levels=levels, rows=90, outputs=2, linear=True, missing=0.1, weighted=True)
+    with Workers(2) as workers:
+        _assert_same_chain(_run(problem, 2, 4, workers=workers), _run(problem, 2, 4))
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_whole_weights_are_repeated_rows(linear: bool) -> None:
+    problem = build_problem(3, rows=30, outputs=2, linear=linear, missing=0.2)
+    counts = np.random.default_rng(0).integers(1, 5, 30)
+    weighted = replace(problem, weights=counts.astype(float))
+    repeated = problem.take(np.repeat(np.arange(30), counts))
+    _assert_same_chain(_run(weighted, 0, 1), _run(repeated, 0, 1), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_merged_cells_give_the_same_draws(missing: float) -> None:
+    """The start is that of the rows: only from there on are the two the same."""
+    problem = build_problem(5, rows=60, outputs=2, missing=missing, weighted=True)
+    merged = merge_repeated_cells(problem)
+    assert merged.n_rows < 30
+    chains = []
+    for same in (problem, merged):
+        chain = Chain(state_at(problem, build_factors(problem, 3, 0)))
+        run_chain(same, Prior(), chain, np.random.default_rng(0), Workers(), 1, 4, 1)
+        chains.append(chain)
+    _assert_same_chain(*chains, rtol=1e-8, atol=1e-8)
+
+
+# --- its start --------------------------------------------------------------------------------------------------------
+
+
+@given(problems(), st.integers(1, 5), seeds)
+@settings(deadline=None, max_examples=30)
+def test_a_random_start(problem: Problem, rank: int, seed: int) -> None:
+    """Noise as large as the targets' spread, bias at their mean, and factors whose rows of missing cells are right."""
+    state = random_state(problem, rank, np.random.default_rng(seed))
+    mean = np.average(problem.targets, axis=0, weights=problem.weights)
+    spread = np.average((problem.targets - mean) ** 2, axis=0, weights=problem.weights)
+    assert_allclose(state.alpha, 1.0 / np.maximum(spread, 1e-12), rtol=1e-8)
+    assert_allclose(state.factors.bias, mean, rtol=1e-10, atol=1e-12)
+    assert state.mu.shape == (problem.n_modes, rank)
+    assert state.tau.shape == (rank,)
+    for k, p in enumerate(problem.marginals):
+        A = state.factors.padded_factor(k)[:, :rank]
+        assert (np.abs(A[:-1] - 1.0) <= 0.5).all()
+        assert_allclose(A[-1], p @ A[:-1], rtol=1e-12)
+
+
+def test_constant_targets_leave_finite_numbers() -> None:
+    problem = build_problem(0)
+    problem.targets[:] = 3.0
+    chain = _run(problem, 0, 20)
+    assert all(np.isfinite(numbers).all() for draw in chain.draws for numbers in _numbers(draw))
+
+
+# --- what it learns ---------------------------------------------------------------------------------------------------
+
+
+def _smooth_system(rows: int, sigma: float, seed: int) -> tuple[Problem, Array]:
+    """Rows of a product of smooth functions with noise, and their targets without it."""
+    rng = np.random.default_rng(seed)
+    grid = np.linspace(0.0, 1.0, 8)
+    A = [1.0 + 0.8 * np.sin(4.0 * grid), 0.5 + grid**2, 1.5 - grid]
+    truth = stack_factors(
+        tuple(a[:, None] for a in A), np.full((1, 1), 2.0), np.array([-1.0]), (np.full(8, 0.125),) * 3
+    )
+    problem = build_problem(seed, levels=(8, 8, 8), rows=rows)
+    exact = values(problem, model_of(truth))
+    return replace(problem, targets=exact + sigma * rng.standard_normal(exact.shape)), exact
+
+
+def test_the_posterior_concentrates_on_a_smooth_system() -> None:
+    """The mean prediction at fresh points, and the level of the noise."""
+    sigma = 0.1
+    (problem, _), (fresh, exact) = _smooth_system(250, sigma, 0), _smooth_system(500, sigma, 1)
+    rng = np.random.default_rng(0)
+    chain = Chain(random_state(problem, 3, rng))
+    run_chain(problem, Prior(), chain, rng, Workers(), 150, 150, 3)
+    prediction = np.mean([values(fresh, model_of(draw.factors)) for draw in chain.draws], axis=0)
+    assert 1.0 - np.mean((prediction - exact) ** 2) / exact.var() > 0.95
+    noise = np.mean([1.0 / np.sqrt(draw.alpha[0]) for draw in chain.draws])
+    assert noise == pytest.approx(sigma, rel=0.3)
