@@ -108,8 +108,8 @@ class BayesianCSIDRegressor(TensorRegressor):
     n_chains, n_burn, n_draws : int or None, default=None
         Chains, sweeps dropped from the start of each and sweeps after them, instead of those of `effort`.
     max_rank : int, default=2048
-        Bound on the rank of the tensor that predicts: fewer draws are kept when `rank` times their number exceeds it.
-        The time of a prediction grows with it; its error falls with the number of draws.
+        Bound on the rank of the tensor that predicts: fewer draws of each chain are kept, at least one, when `rank`
+        times their number exceeds it. The time of a prediction grows with it; its error falls with the number of draws.
     interpolation, categorical_features, missing : as in `CSIDRegressor`.
     warm_start : bool, default=False
         Continue the chains of the previous fit on the same rows, and add to its draws.
@@ -454,12 +454,11 @@ class BayesianCSIDRegressor(TensorRegressor):
         kept = list({id(encoding): encoding for encoding in encodings}.values())
         same = all(np.array_equal(encoding.levels, kept[0].levels) for encoding in kept)
         common = kept[0] if same else refine(kept, data.X, len(data.targets), data.weights)
-        most = max(1, self.max_rank // self.rank)
-        every = max(1, -(-sum(len(job.chain.draws) for job in jobs) // most))
+        most = max(1, self.max_rank // (self.rank * len(jobs)))
         draws, weights, noise = [], [], []
         per_setting = np.bincount(owners, minlength=len(shares))
         for encoding, job, owner in zip(encodings, jobs, owners, strict=True):
-            chosen = job.chain.draws[::-1][::every]
+            chosen = job.chain.draws[:: -(-len(job.chain.draws) // most)]
             for draw in chosen:
                 cpd = CPD.of(draw.factors, centre, scale)
                 moved = tuple(

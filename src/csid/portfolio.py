@@ -22,6 +22,7 @@ from csid._fit.statistics import Workers, model_values
 Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.04
+_ROWS_OF_DOUBT = 250.0
 
 
 @dataclass(frozen=True)
@@ -125,16 +126,20 @@ def run_jobs(
 def stacking_shares(predictions: Array, targets: Array, weights: Array) -> Array:
     """Non-negative shares (S,), summing to one, of the predictions (S, M, K) whose mixture misses the targets least.
 
-    Small shares are dropped: what they add is less than what they cost.
+    Small shares are dropped, and the others found anew: what they add is less than what they cost.
     """
-    S = len(predictions)
     root = np.sqrt(weights)[:, None]
-    columns = (root * predictions).reshape(S, -1).T
+    columns = (root * predictions).reshape(len(predictions), -1).T
     goal = (root * targets).ravel()
     firm = 1e3 * max(1.0, float(np.linalg.norm(columns)))  # the sum of the shares, held as one more equation
-    shares, _ = nnls(np.vstack([columns, np.full(S, firm)]), np.append(goal, firm))
-    shares = np.where(shares < _LEAST_SHARE * shares.sum(), 0.0, shares)
-    return np.asarray(shares / shares.sum())
+    shares, kept = np.zeros(len(predictions)), np.arange(len(predictions))
+    while True:
+        found, _ = nnls(np.vstack([columns[:, kept], np.full(len(kept), firm)]), np.append(goal, firm))
+        large = found >= _LEAST_SHARE * found.sum()
+        if large.all():
+            shares[kept] = found / found.sum()
+            return shares
+        kept = kept[large]
 
 
 def stretch_of(misses: Array, deviations: Array, coverage: float = 0.9) -> Array:
@@ -143,7 +148,7 @@ def stretch_of(misses: Array, deviations: Array, coverage: float = 0.9) -> Array
     With few rows the answer is drawn to 1.
     """
     ratio = np.quantile(np.abs(misses) / deviations, coverage, axis=0) / ndtri(0.5 + 0.5 * coverage)
-    trust = len(misses) / (len(misses) + 50.0)
+    trust = len(misses) / (len(misses) + _ROWS_OF_DOUBT)
     return np.asarray(np.clip(1.0 + trust * (ratio - 1.0), 0.7, 2.0))
 
 

@@ -13,7 +13,7 @@ from csid.cpd import CPD
 Array = NDArray[np.float64]
 
 _NEWTON_STEPS = 60
-_CLOSE = 1e-9
+_CLOSE = 1e-12
 
 
 @dataclass(frozen=True)

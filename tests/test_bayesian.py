@@ -1,0 +1,224 @@
+"""`BayesianCSIDRegressor` as a user meets it."""
+
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import csid.bayesian
+from csid import BayesianCSIDRegressor
+
+Array = np.ndarray
+QUICK: dict[str, Any] = {"rank": 4, "effort": "fast", "random_state": 0, "n_jobs": 2}
+
+
+def _system(rows: int, seed: int = 0, noise: float = 0.2) -> tuple[pd.DataFrame, Array]:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.uniform(-1, 1, rows), "b": rng.uniform(-1, 1, rows), "c": rng.choice(["u", "v"], rows)})
+    y = np.sin(3 * X["a"]) * X["b"] + np.where(X["c"] == "u", 1.0, -1.0) * X["b"] + noise * rng.standard_normal(rows)
+    return X, 10.0 * y.to_numpy() + 5.0
+
+
+@pytest.fixture(scope="module")
+def fitted() -> BayesianCSIDRegressor:
+    return BayesianCSIDRegressor(**QUICK).fit(*_system(2000))
+
+
+def test_it_predicts_and_its_intervals_cover(fitted: BayesianCSIDRegressor) -> None:
+    X, y = _system(2000, seed=1)
+    mean, std = fitted.predict(X, return_std=True)
+    assert np.mean((y - mean) ** 2) < 0.1 * np.var(y)
+    assert fitted.score(X, y) > 0.9
+    assert 1.7 < float(fitted.noise_[0]) < 2.4  # the truth is 2
+    for coverage in (0.5, 0.9):
+        lower, upper = fitted.predict_interval(X, coverage)
+        assert lower.shape == upper.shape == y.shape
+        assert abs(np.mean((lower < y) & (y < upper)) - coverage) < 0.06
+    assert_allclose(std.mean(), np.std(y - mean), rtol=0.15)
+
+
+def test_the_parts_of_the_deviation_add_up(fitted: BayesianCSIDRegressor) -> None:
+    X, _ = _system(50, seed=2)
+    parts = fitted.predict_uncertainty(X)
+    assert_allclose(parts.total**2, parts.model**2 + parts.noise**2, rtol=1e-10)
+    assert_array_equal(fitted.predict(X, return_std=True)[1], parts.total)
+    missing = X.assign(a=np.nan, b=np.nan)
+    assert fitted.predict(missing).std() < fitted.predict(X).std()
+
+
+def test_quantiles_and_samples_tell_the_same(fitted: BayesianCSIDRegressor) -> None:
+    X, _ = _system(20, seed=3)
+    quantiles = fitted.predict_quantiles(X, (0.05, 0.5, 0.95))
+    assert quantiles.shape == (20, 3)
+    assert (np.diff(quantiles, axis=1) > 0).all()
+    lower, upper = fitted.predict_interval(X, 0.9)
+    assert_allclose(quantiles[:, [0, 2]], np.column_stack([lower, upper]))
+    samples = fitted.sample_y(X, 20_000)
+    assert samples.shape == (20, 20_000)
+    assert_allclose(np.quantile(samples, 0.95, axis=1), upper, atol=0.3)
+    assert_array_equal(samples[:, :5], fitted.sample_y(X, 20_000, random_state=0)[:, :5])
+
+
+def test_rows_are_predicted_in_parts(fitted: BayesianCSIDRegressor, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _ = _system(100, seed=4)
+    whole = fitted.predict_interval(X)
+    monkeypatch.setattr(csid.bayesian, "_PREDICTED_ROWS", 7)
+    assert_allclose(fitted.predict_interval(X), whole, rtol=1e-9)
+
+
+def test_shares_draws_and_history(fitted: BayesianCSIDRegressor) -> None:
+    assert_allclose(sum(fitted.shares_.values()), 1.0)
+    assert_allclose(fitted.posterior_.shares.sum(), 1.0)
+    assert fitted.cpd_.rank == 4 * len(fitted.posterior_.draws)
+    assert len(fitted.history_) >= 3
+    assert all(history.shape == (fitted.n_iter_, 1) for history in fitted.history_)
+    assert fitted.convergence_["noise_effective_draws"] > 0
+    assert set(fitted.levels_) == {"a", "b", "c"}
+    assert_allclose(fitted.feature_importances_.sum(), 1.0)
+
+
+def test_max_rank_bounds_the_tensor() -> None:
+    model = BayesianCSIDRegressor(**QUICK, max_rank=20).fit(*_system(200))
+    assert model.cpd_.rank <= 20
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    X, y = _system(150)
+    one, two = (BayesianCSIDRegressor(**(QUICK | {"n_jobs": n})).fit(X, y).predict(X) for n in (1, 2))
+    assert_array_equal(one, two)
+
+
+@pytest.mark.filterwarnings("ignore:Between the halves")
+def test_different_levels_meet_on_common_ones() -> None:
+    """Draws moved to the union of two grids predict what they did on their own; also for rows with missing cells."""
+    X, y = _system(55)  # too few for a pilot: both priors have a share
+    X.loc[::7, "a"] = np.nan
+    model = BayesianCSIDRegressor(**QUICK, prior=["medium", "fine"], n_chains=2).fit(X, y)
+    assert len(model.levels_["a"]) > 32
+    by_hand = np.zeros(len(X))
+    for encoding, chain, owner in model._chains:
+        rows = encoding.encode(X, len(X))
+        share = list(model.shares_.values())[owner] / sum(o == owner for *_, o in model._chains) / len(chain.draws)
+        for draw in chain.draws:
+            cpd = csid.bayesian.CPD.of(draw.factors, model._centre, model._scale)
+            by_hand += share * cpd.evaluate(rows.codes, rows.fractions)[:, 0]
+    assert_allclose(model.predict(X), by_hand, rtol=1e-6, atol=1e-5 * np.std(y))
+
+
+def test_several_outputs_and_weights() -> None:
+    X, y = _system(300)
+    Y = np.column_stack([y, -2.0 * y + 1.0])
+    model = BayesianCSIDRegressor(**QUICK).fit(X, Y, sample_weight=np.linspace(0.0, 2.0, 300))
+    assert model.predict(X).shape == (300, 2)
+    assert model.noise_.shape == (2,)
+    assert model.predict_quantiles(X[:5], (0.1, 0.9)).shape == (5, 2, 2)
+    assert model.sample_y(X[:5], 3).shape == (5, 3, 2)
+    assert all(part.shape == (5, 2) for part in model.predict_uncertainty(X[:5]))
+    assert model.score(X[150:], Y[150:]) > 0.9
+
+
+def test_constant_interpolation_takes_the_paper_s_levels() -> None:
+    model = BayesianCSIDRegressor(**QUICK, interpolation="constant").fit(*_system(300))
+    assert len(model.levels_["a"]) == 25
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_single_prior_needs_no_pilot(order: int) -> None:
+    model = BayesianCSIDRegressor(**QUICK, prior="medium", smoothness_order=order).fit(*_system(200))
+    assert model.shares_ == {"medium": 1.0}
+    assert model.score(*_system(500, seed=9)) > 0.8
+
+
+@pytest.mark.filterwarnings("ignore:Between the halves")
+def test_warm_start_adds_draws() -> None:
+    X, y = _system(200)
+    model = BayesianCSIDRegressor(**QUICK, prior="medium", n_chains=2, n_draws=20, warm_start=True).fit(X, y)
+    first = len(model.posterior_.draws), model.n_iter_
+    model.fit(X, y)
+    assert len(model.posterior_.draws) == 2 * first[0]
+    assert model.n_iter_ == first[1] + 20
+    with pytest.raises(ValueError, match=r"1 output\(s\), but y has 2"):
+        model.fit(X, np.column_stack([y, y]))
+
+
+def test_an_interrupt_keeps_the_draws_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = _system(200)
+    run_jobs = csid.bayesian.run_jobs
+
+    def interrupted(jobs: Any, n_burn: int, n_draws: int, thin: int, threads: int, go_on: Any, stop: Any) -> None:
+        enough = threading.Event()
+
+        def stops(at: int, chain: Any) -> bool:
+            go_on(at, chain)
+            return not (len(chain.draws) >= 2 and (enough.set() or True))
+
+        run_jobs(jobs, n_burn, n_draws, thin, threads, stops, stop)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(csid.bayesian, "run_jobs", interrupted)
+    model = BayesianCSIDRegressor(**QUICK, prior="medium", n_chains=2)
+    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+        model.fit(X, y)
+    assert len(model.posterior_.draws) == 4
+    assert model.score(X, y) > 0.5
+
+
+def test_an_interrupt_before_the_first_draw_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at_once(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(csid.bayesian, "run_jobs", at_once)
+    with pytest.raises(KeyboardInterrupt):
+        BayesianCSIDRegressor(**QUICK).fit(*_system(100))
+
+
+def test_chains_that_still_drift_are_reported() -> None:
+    X, y = _system(400, noise=0.01)
+    with pytest.warns(ConvergenceWarning, match=r"Raise n_burn \(now 0\)"):
+        BayesianCSIDRegressor(**QUICK, prior="medium", n_burn=0, n_draws=10).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rank": 0}, "rank"),
+        ({"prior": "loose"}, "prior"),
+        ({"prior": ["medium", "loose"]}, "give 'auto', or some of 'medium'"),
+        ({"prior": []}, "give 'auto'"),
+        ({"effort": "none"}, "effort"),
+        ({"levels": 0}, "levels"),
+    ],
+)
+def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        BayesianCSIDRegressor(**parameters).fit(*_system(50))
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.0, 90])
+def test_bad_coverage_is_named(fitted: BayesianCSIDRegressor, coverage: float) -> None:
+    with pytest.raises(ValueError, match=f"coverage={coverage}"):
+        fitted.predict_interval(_system(5)[0], coverage)
+    with pytest.raises(ValueError, match="quantiles"):
+        fitted.predict_quantiles(_system(5)[0], [coverage])
+
+
+def test_it_can_be_cloned_and_pickled(fitted: BayesianCSIDRegressor) -> None:
+    X, _ = _system(20)
+    assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+def test_many_levels_and_components_do_not_collapse_onto_the_training_rows() -> None:
+    """Pure noise: the fit must not take it for signal, at ranks and levels far beyond what the rows could support."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(300, 4)), rng.standard_normal(300)
+    model = BayesianCSIDRegressor(rank=32, levels=128, effort="fast", random_state=0).fit(X, y)
+    fresh = rng.uniform(size=(1000, 4))
+    assert np.var(model.predict(fresh)) < 0.1
+    assert model.noise_[0] > 0.8

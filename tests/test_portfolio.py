@@ -1,0 +1,65 @@
+"""The choice and the weights of priors."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from csid.portfolio import (
+    SETTINGS,
+    chains_per_setting,
+    chosen_settings,
+    stacking_shares,
+    stretch_of,
+    tightened,
+)
+from fit.strategies import build_problem
+
+
+def test_parameters_narrow_the_settings() -> None:
+    assert chosen_settings("auto", "auto", "auto") == SETTINGS
+    assert list(chosen_settings(["fine", "stiff"], "auto", "auto")) == ["fine", "stiff"]
+    with_levels = chosen_settings("auto", 25, "auto")
+    assert {setting.levels for setting in with_levels.values()} == {25}
+    assert "fine" not in with_levels  # with the levels given it is "medium" once more
+    assert {s.prior.smoothness_order for s in chosen_settings("auto", "auto", 2).values()} == {2}
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_shares_minimise_the_weighted_squared_error(outputs: int) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal((200, outputs))
+    predictions = np.array([truth + s * rng.standard_normal(truth.shape) for s in (0.5, 0.7, 3.0)])
+    weights = rng.uniform(0.5, 2.0, 200)
+
+    def error(shares: np.ndarray) -> float:
+        return float(weights @ ((truth - np.tensordot(shares, predictions, 1)) ** 2).sum(axis=1))
+
+    whole = {"type": "eq", "fun": lambda shares: shares.sum() - 1.0}
+    best = minimize(error, np.full(3, 1 / 3), bounds=[(0, 1)] * 3, constraints=[whole])
+    shares = stacking_shares(predictions, truth, weights)
+    assert_allclose(shares.sum(), 1.0)
+    assert shares[2] == 0.0  # below the least share that is kept
+    assert error(shares) < 1.02 * best.fun
+
+
+def test_a_perfect_prediction_takes_all() -> None:
+    truth = np.random.default_rng(0).standard_normal((50, 1))
+    assert_allclose(stacking_shares(np.array([truth, truth + 1.0]), truth, np.ones(50)), [1.0, 0.0])
+
+
+def test_every_share_has_a_chain() -> None:
+    assert chains_per_setting(np.array([0.9, 0.06, 0.0, 0.04]), 6) == [5, 1, 0, 1]
+
+
+def test_the_stretch_is_what_coverage_asks_for() -> None:
+    misses = np.random.default_rng(0).standard_normal((100_000, 2)) * [1.5, 0.8]
+    assert_allclose(stretch_of(misses, np.ones_like(misses)), [1.5, 0.8], rtol=0.02)
+    few = stretch_of(misses[:5], np.ones((5, 2)))
+    assert (np.abs(few - 1.0) < 0.15).all()  # hardly trusted
+
+
+def test_few_rows_tighten_the_prior() -> None:
+    prior = SETTINGS["medium"].prior
+    assert tightened(prior, build_problem(0, levels=(3, 3), rows=400)).nu == prior.nu
+    assert tightened(prior, build_problem(0, levels=(3,) * 10, rows=20)).nu == 5.0
