@@ -435,7 +435,7 @@ class BayesianCSIDRegressor(TensorRegressor):
                 warnings.warn(
                     "Interrupted: the fit keeps the draws made so far. With warm_start=True, fit again to add to them.",
                     ConvergenceWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
 
     def _keep(
@@ -487,7 +487,7 @@ class BayesianCSIDRegressor(TensorRegressor):
                 f"{100 * self.convergence_['drift']:.0f} % of the spread of y: the chains may not have forgotten their "
                 f"starts. Raise n_burn (now {plan.burn}), or use effort='best'.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

@@ -1,12 +1,14 @@
 """Gibbs sampling of the posterior over factors, weights, bias and precisions.
 
-    y_mj | ... ~ N(b_j + sum_f V(j, f) prod_n w_n(x_m)^T A_n(:, f),  1 / (s_m alpha_j))
+    y_mj | ... ~ N(b_j + sum_f V(j, f) prod_n w_n(x_m)^T A_n(:, f),  1 / alpha_j),  each row counted s_m times
 
     A_n(:, f)  has a Gaussian prior around 1 with precision mu_nf U_n + nu I: U_n penalises differences of neighbouring
                levels, and the distance from 1 of levels without neighbours (categories). A predictor without effect
                becomes a constant.
-    V(j, f)  ~ N(0, 1 / tau_f),    mu_nf, tau_f, alpha_j ~ Gamma,    b_j flat
+    V(j, f)  ~ N(0, 1 / tau_f),    tau_f, alpha_j ~ Gamma,    b_j flat
 
+The joint prior of a column a and its mu is the product
+Gamma(mu) mu^(rank U / 2) exp(-mu/2 (a - 1)^T U (a - 1) - nu/2 |a - 1|^2): given a, mu is Gamma; its marginal is not.
 Every conditional is conjugate. One sweep costs what a sweep of alternating least squares costs: the same sums over rows
 and the same block systems, solved with noise.
 """
@@ -33,7 +35,7 @@ class Prior:
     """Hyperparameters; a Gamma is given by its shape and its rate.
 
     nu : precision with which every entry of a factor is drawn to 1.
-    smoothness : Gamma of mu_nf; the rate is divided by the number of levels, so that it means the same for any.
+    smoothness : the Gamma in the prior of mu_nf; the rate is divided by the number of levels, to mean the same for any.
     smoothness_order : 1 or 2, of the differences.
     weight : Gamma of tau_f. noise : Gamma of alpha_j.
     """
@@ -105,7 +107,7 @@ def state_at(problem: Problem, factors: Factors) -> State:
     """A chain's start at given factors."""
     M = problem.total_weight
     mean = problem.weights @ problem.targets / M
-    spread = problem.weights @ (problem.targets - mean) ** 2 / M
+    spread = (problem.weights @ (problem.targets - mean) ** 2 + problem.within) / M
     mu = np.full((problem.n_modes, factors.rank), 10.0)
     return State(factors, mu, np.ones(factors.rank), 1.0 / np.maximum(spread, 1e-12))
 

@@ -1,0 +1,43 @@
+"""Each prior of the portfolio alone, and all of them stacked, scored on training rows that were held back.
+
+    python benchmarks/priors.py [task ...]     # resumes; rows in benchmarks/results/priors.csv
+
+Of the training rows of the first split, at most 6,000: four fifths to fit, one to score. Test rows play no part.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+import results
+import tasks
+from csid import BayesianCSIDRegressor
+from csid.portfolio import SETTINGS
+
+MOST_ROWS = 6_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", nargs="*", default=list(tasks.NAMES))
+    done = {(row["task"], row["prior"]) for row in results.read("priors")}
+    for name in parser.parse_args().task:
+        task = tasks.load(name)
+        rows = tasks.split(task, 0)[0][:MOST_ROWS]
+        cut = int(0.8 * len(rows))
+        train, held_back = rows[:cut], rows[cut:]
+        for prior in ("auto", *SETTINGS):
+            if (name, prior) in done:
+                continue
+            started = time.perf_counter()
+            model = BayesianCSIDRegressor(prior=prior, random_state=0).fit(task.X.iloc[train], task.y[train])
+            seconds = time.perf_counter() - started
+            error = float(np.sqrt(np.mean((task.y[held_back] - model.predict(task.X.iloc[held_back])) ** 2)))
+            row = {"task": name, "prior": prior, "rmse": error, "fit_seconds": seconds, **results.provenance()}
+            results.append("priors", row)
+            print(f"{name:12} {prior:10} RMSE {error:.4g} ({seconds:.1f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
