@@ -67,7 +67,7 @@ def booster(make: Callable[[list[str], int], Any], words: bool) -> Callable[...,
 def catboost(categories: list[str], seed: int) -> Any:
     from catboost import CatBoostRegressor
 
-    return CatBoostRegressor(cat_features=categories, random_seed=seed, thread_count=THREADS, verbose=0)
+    return CatBoostRegressor(cat_features=categories, random_seed=seed, thread_count=THREADS, verbose=0, allow_writing_files=False)
 
 
 def lightgbm(categories: list[str], seed: int) -> Any:

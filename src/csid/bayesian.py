@@ -27,12 +27,12 @@ from csid.portfolio import (
     SETTINGS,
     Job,
     Setting,
+    adapted_prior,
     chains_per_setting,
     chosen_settings,
     run_jobs,
     stacking_shares,
     stretch_of,
-    tightened,
     values_at,
 )
 from csid.posterior import Posterior
@@ -45,6 +45,7 @@ _FEWEST_ROWS_FOR_PILOT = 60
 _HELD_OUT_SHARE = 0.2
 _PREDICTED_ROWS = 1 << 12
 _DRIFT = 0.05
+_FEWEST_LEVELS = 32
 
 
 class _Plan(NamedTuple):
@@ -60,8 +61,8 @@ class _Plan(NamedTuple):
 
 
 _PLANS: dict[Effort, _Plan] = {
-    "fast": _Plan(1, 30, 20, 4_000, 3, 50, 40),
-    "default": _Plan(2, 40, 40, 8_000, 6, 60, 60),
+    "fast": _Plan(1, 20, 20, 3_000, 3, 40, 32),
+    "default": _Plan(1, 40, 40, 5_000, 6, 50, 52),
     "best": _Plan(3, 60, 60, 20_000, 16, 150, 150),
 }
 
@@ -94,13 +95,14 @@ class BayesianCSIDRegressor(TensorRegressor):
 
     Parameters
     ----------
-    rank : int, default=20
+    rank : int, default=16
         Number of components of each draw.
     levels : int or "auto", default="auto"
-        Most levels of a continuous predictor; "auto" leaves it to the priors (32, 64 or 200).
+        Most levels of a continuous predictor; "auto" leaves it to the priors (32, 64 or 200, but from 32 on
+        at most one for every 8 rows).
     prior : "auto", str or list of str, default="auto"
-        Priors that the pilot weighs, by name: "medium", "rough", "fine", "smooth", "curved", "stiff", "near one". With
-        a single one there is no pilot.
+        Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "steady", "rough", "fine", "curved", "near
+        one". With a single one there is no pilot.
     smoothness_order : {"auto", 1, 2}, default="auto"
         Differences that are small under the prior: first, second, or as the prior has it.
     effort : {"fast", "default", "best"}, default="default"
@@ -155,6 +157,7 @@ class BayesianCSIDRegressor(TensorRegressor):
     """
 
     posterior_: Posterior
+    _held_out: tuple[Array, Array | None]
     _tamer = "a smaller `rank`"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -178,7 +181,7 @@ class BayesianCSIDRegressor(TensorRegressor):
 
     def __init__(
         self,
-        rank: int = 20,
+        rank: int = 16,
         *,
         levels: int | Literal["auto"] = "auto",
         prior: str | Sequence[str] = "auto",
@@ -247,17 +250,18 @@ class BayesianCSIDRegressor(TensorRegressor):
         seeds = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31))
         pilot_seeds, chain_seeds = seeds.spawn(2)
         if continued:
-            settings, shares, stretch = self._settings, np.array(list(self.shares_.values())), self._stretch
-            encodings, jobs, owners = self._continued_jobs(data, chain_seeds)
+            settings, shares, (stretch, error) = self._settings, np.array(list(self.shares_.values())), self._held_out
+            encodings, jobs, owners = self._continued_jobs(data, error, chain_seeds)
             n_burn = 0
         else:
             settings = self._chosen_settings()
-            shares, stretch = self._weigh(settings, data, plan, pilot_seeds)
-            encodings, jobs, owners = self._new_jobs(settings, shares, data, plan, chain_seeds)
+            shares, stretch, error = self._weigh(settings, data, plan, pilot_seeds)
+            encodings, jobs, owners = self._new_jobs(settings, shares, data, error, plan, chain_seeds)
             n_burn = plan.burn
         self._run(jobs, n_burn, plan.draws)
 
         self._keep(settings, shares, stretch, encodings, jobs, owners, data, centre, scale)
+        self._held_out = stretch, error
         self._one_output = y.ndim == 1
         self._warn_of_drift(plan)
         return self
@@ -336,7 +340,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             data.names,
             data.weights,
             train,
-            setting.levels,
+            setting.levels if self.levels != "auto" else min(setting.levels, max(_FEWEST_LEVELS, len(train) // 8)),
             self.interpolation,
             self.missing,
             data.flags,
@@ -345,43 +349,52 @@ class BayesianCSIDRegressor(TensorRegressor):
 
     def _weigh(
         self, settings: dict[str, Setting], data: _Data, plan: _Plan, seeds: np.random.SeedSequence
-    ) -> tuple[Array, Array]:
-        """Shares (S,) of the settings, and by what factor (K,) their predictive distributions are too narrow."""
+    ) -> tuple[Array, Array, Array | None]:
+        """The pilot: shares (S,) of the settings, by what factor (K,) their spread is too narrow, and their error (K,).
+
+        Settings without caution come first; the least of their errors on the held-out rows is what the others heed.
+        """
         n_rows, K = data.targets.shape
         if len(settings) == 1 or n_rows < _FEWEST_ROWS_FOR_PILOT:
-            return np.full(len(settings), 1.0 / len(settings)), np.ones(K)
-        rng = np.random.default_rng(seeds)
-        rows = rng.permutation(n_rows)[: plan.pilot_rows]
+            return np.full(len(settings), 1.0 / len(settings)), np.ones(K), None
+        rows = np.random.default_rng(seeds).permutation(n_rows)[: plan.pilot_rows]
         n_train = len(rows) - int(_HELD_OUT_SHARE * len(rows))
         some = _Data(_safe_indexing(data.X, rows), data.targets[rows], data.weights[rows], data.names, data.flags)
-        jobs, held_out = [], []
-        for setting, seed in zip(settings.values(), seeds.spawn(len(settings)), strict=True):
-            _, problem = self._problem(setting, some, np.arange(n_train))
-            train = merge_repeated_cells(problem.take(np.arange(n_train)))
-            held_out.append(problem.take(np.arange(n_train, len(rows))))
-            jobs += [
-                Job.at_random(train, setting.prior, self.rank, np.random.default_rng(s))
-                for s in seed.spawn(plan.pilot_chains)
-            ]
-        self._run(jobs, plan.pilot_burn, plan.pilot_draws, "pilot")
-        means, variances = [], []
-        for at, problem in enumerate(held_out):
-            chains = [job.chain for job in jobs[at * plan.pilot_chains : (at + 1) * plan.pilot_chains]]
-            each = np.concatenate([values_at(problem, chain) for chain in chains])
-            noise = np.concatenate([[1.0 / draw.alpha for draw in chain.draws] for chain in chains])
-            means.append(each.mean(axis=0))
-            variances.append((each**2).mean(axis=0) + noise.mean(axis=0))
-        truth, weights = held_out[0].targets, held_out[0].weights
-        shares = stacking_shares(np.array(means), truth, weights)
-        mean = np.tensordot(shares, np.array(means), 1)
-        deviation = np.sqrt(np.tensordot(shares, np.array(variances), 1) - mean**2)
-        return shares, stretch_of(truth - mean, deviation)
+        truth, weights = some.targets[n_train:], some.weights[n_train:]
+        means = np.empty((len(settings), *truth.shape))
+        squares = np.empty_like(means)
+        error: Array | None = None
+        own_seeds = seeds.spawn(len(settings))
+        for careful in (False, True):
+            stage = [at for at, setting in enumerate(settings.values()) if (setting.caution > 0.0) == careful]
+            jobs, held_out = [], []
+            for at in stage:
+                setting = list(settings.values())[at]
+                _, problem = self._problem(setting, some, np.arange(n_train))
+                train = merge_repeated_cells(problem.take(np.arange(n_train)))
+                held_out.append(problem.take(np.arange(n_train, len(rows))))
+                generators = map(np.random.default_rng, own_seeds[at].spawn(plan.pilot_chains))
+                jobs.append([Job.at_random(train, setting, error, self.rank, rng) for rng in generators])
+            if not stage:
+                continue
+            self._run([job for group in jobs for job in group], plan.pilot_burn, plan.pilot_draws, "pilot")
+            for at, problem, group in zip(stage, held_out, jobs, strict=True):
+                each = np.concatenate([values_at(problem, job.chain) for job in group])
+                noise = np.array([1.0 / draw.alpha for job in group for draw in job.chain.draws])
+                means[at], squares[at] = each.mean(axis=0), (each**2).mean(axis=0) + noise.mean(axis=0)
+            errors = np.average((truth - means[stage]) ** 2, axis=1, weights=weights)
+            error = errors[errors.sum(axis=1).argmin()] if error is None else error
+        shares = stacking_shares(means, truth, weights)
+        mean = np.tensordot(shares, means, 1)
+        deviation = np.sqrt(np.tensordot(shares, squares, 1) - mean**2)
+        return shares, stretch_of(truth - mean, deviation), np.average((truth - mean) ** 2, axis=0, weights=weights)
 
     def _new_jobs(
         self,
         settings: dict[str, Setting],
         shares: Array,
         data: _Data,
+        error: Array | None,
         plan: _Plan,
         seeds: np.random.SeedSequence,
     ) -> tuple[list[Encoding], list[Job], list[int]]:
@@ -399,11 +412,11 @@ class BayesianCSIDRegressor(TensorRegressor):
             for chain_seed in seed.spawn(count):
                 encodings.append(encoding)
                 owners.append(at)
-                jobs.append(Job.at_random(problem, setting.prior, self.rank, np.random.default_rng(chain_seed)))
+                jobs.append(Job.at_random(problem, setting, error, self.rank, np.random.default_rng(chain_seed)))
         return encodings, jobs, owners
 
     def _continued_jobs(
-        self, data: _Data, seeds: np.random.SeedSequence
+        self, data: _Data, error: Array | None, seeds: np.random.SeedSequence
     ) -> tuple[list[Encoding], list[Job], list[int]]:
         """The chains of the previous fit, on these rows."""
         problems: dict[int, Problem] = {}
@@ -413,7 +426,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             if owner not in problems:
                 rows = encoding.encode(data.X, len(data.targets))
                 problems[owner] = merge_repeated_cells(problem_of(encoding, rows, data.weights, data.targets))
-            prior = tightened(settings[owner].prior, problems[owner])
+            prior = adapted_prior(settings[owner], problems[owner], error)
             jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed)))
         return [encoding for encoding, _, _ in self._chains], jobs, [owner for _, _, owner in self._chains]
 
@@ -477,7 +490,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.noise_ = np.sqrt(self.posterior_.shares @ self.posterior_.noise**2)
         self.n_iter_ = max(len(job.chain.alpha) for job in jobs)
         self.n_samples_ = len(data.targets)
-        self._settings, self._stretch, self._centre, self._scale = settings, stretch, centre, scale
+        self._settings, self._centre, self._scale = settings, centre, scale
         self._chains = list(zip(encodings, (job.chain for job in jobs), owners, strict=True))
 
     def _warn_of_drift(self, plan: _Plan) -> None:

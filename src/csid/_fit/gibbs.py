@@ -37,14 +37,14 @@ class Prior:
     nu : precision with which every entry of a factor is drawn to 1.
     smoothness : the Gamma in the prior of mu_nf; the rate is divided by the number of levels, to mean the same for any.
     smoothness_order : 1 or 2, of the differences.
-    weight : Gamma of tau_f. noise : Gamma of alpha_j.
+    weight : Gamma of tau_f. noise : Gamma of alpha_j, the rate one for all outputs or (K,).
     """
 
     nu: float = 0.1
     smoothness: tuple[float, float] = (1.0, 0.3)
     smoothness_order: int = 1
     weight: tuple[float, float] = (2.0, 0.02)
-    noise: tuple[float, float] = (1.0, 1e-4)
+    noise: tuple[float, float | Array] = (1.0, 1e-4)
 
 
 @dataclass(frozen=True)
