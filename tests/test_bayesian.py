@@ -94,10 +94,10 @@ def test_the_number_of_threads_changes_nothing() -> None:
     assert_array_equal(one, two)
 
 
-@pytest.mark.filterwarnings("ignore:Between the halves")
-def test_different_levels_meet_on_common_ones() -> None:
+def test_different_levels_meet_on_common_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws moved to the union of two grids predict what they did on their own; also for rows with missing cells."""
-    X, y = _system(55)  # too few for a pilot: both priors have a share
+    monkeypatch.setattr(csid.bayesian, "_FEWEST_ROWS_FOR_PILOT", 1000)  # without a pilot, both priors have a share
+    X, y = _system(600)
     X.loc[::7, "a"] = np.nan
     model = BayesianCSIDRegressor(**QUICK, prior=["medium", "fine"], n_chains=2).fit(X, y)
     assert len(model.levels_["a"]) > 32
