@@ -136,6 +136,21 @@ def test_a_single_prior_needs_no_pilot(order: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Between the halves")
+def test_student_noise_is_not_led_astray_by_outliers() -> None:
+    X, y = _system(500, noise=0.05)
+    rng = np.random.default_rng(0)
+    y = y + 300.0 * rng.standard_t(1.5, 500) * (rng.random(500) < 0.05)
+    fresh, truth = _system(500, seed=5, noise=0.0)
+    errors = {}
+    for noise in ("normal", "student"):
+        model = BayesianCSIDRegressor(**QUICK, prior="smooth", noise=noise).fit(X, y)
+        errors[noise] = np.sqrt(np.mean((model.predict(fresh) - truth) ** 2))
+    assert errors["student"] < 0.5 * errors["normal"]
+    lower, upper = model.predict_interval(fresh, 0.9)
+    assert (lower < upper).all()
+
+
+@pytest.mark.filterwarnings("ignore:Between the halves")
 def test_warm_start_adds_draws() -> None:
     X, y = _system(200)
     model = BayesianCSIDRegressor(**QUICK, prior="medium", n_chains=2, n_draws=20, warm_start=True).fit(X, y)

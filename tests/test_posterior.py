@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from csid.cpd import CPD
 from csid.posterior import Mixture, Posterior
@@ -24,8 +24,20 @@ def _mixture(seed: int, draws: int = 5, rows: int = 4, outputs: int = 2) -> Mixt
 def test_a_quantile_is_where_the_distribution_function_reaches_it(seed: int, q: float) -> None:
     mixture = _mixture(seed)
     x = mixture.quantile(q)
-    below = norm.cdf((x - mixture.centres) / mixture.deviations[:, None, :])
+    below = norm.cdf((x - mixture.centres) / mixture.scales[:, None, :])
     assert_allclose(np.tensordot(mixture.shares, below, 1), q, atol=1e-8)
+
+
+@pytest.mark.parametrize("q", [0.01, 0.3, 0.95])
+def test_quantiles_and_samples_of_heavy_tails(q: float) -> None:
+    plain = _mixture(2)
+    mixture = Mixture(plain.centres, plain.scales, plain.shares, 4.0)
+    x = mixture.quantile(q)
+    below = t.cdf((x - mixture.centres) / mixture.scales[:, None, :], 4.0)
+    assert_allclose(np.tensordot(mixture.shares, below, 1), q, atol=1e-8)
+    samples = mixture.sample(100_000, np.random.default_rng(0))
+    assert_allclose((samples < x[:, None]).mean(axis=1), q, atol=0.01)
+    assert_allclose(mixture.noise_variance, 2.0 * plain.noise_variance)
 
 
 def test_a_single_draw_has_the_quantiles_of_a_normal() -> None:

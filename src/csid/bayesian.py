@@ -46,6 +46,7 @@ _HELD_OUT_SHARE = 0.2
 _PREDICTED_ROWS = 1 << 12
 _DRIFT = 0.05
 _FEWEST_LEVELS = 32
+_HEAVY_TAILS = 4.0
 
 
 class _Plan(NamedTuple):
@@ -109,6 +110,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         How much is sampled, in the pilot and in the fit.
     n_chains, n_burn, n_draws : int or None, default=None
         Chains, sweeps dropped from the start of each and sweeps after them, instead of those of `effort`.
+    noise : {"normal", "student"}, default="normal"
+        What the noise is taken to be: "student" has heavy tails (Student's t with 4 degrees of freedom), so that single
+        rows far off pull less at the fit.
     max_rank : int, default=2048
         Bound on the rank of the tensor that predicts: fewer draws of each chain are kept, at least one, when `rank`
         times their number exceeds it. The time of a prediction grows with it; its error falls with the number of draws.
@@ -131,13 +135,13 @@ class BayesianCSIDRegressor(TensorRegressor):
         The levels of each predictor and their marginals.
     shares_ : dict
         Share of each prior in the prediction.
-    noise_ : float or array (K,)
-        Standard deviation of the noise.
+    noise_ : array (K,)
+        Scale of the noise: its standard deviation when it is normal.
     convergence_ : dict
         Of the noise's standard deviation: the largest split R-hat over priors, the effective number of draws, and how
         far it still drifted between the halves of the kept sweeps, as a fraction of the spread of y.
     history_ : list of arrays (sweeps, K)
-        Standard deviation of the noise after every sweep of each chain.
+        Scale of the noise after every sweep of each chain.
     n_iter_ : int
         Sweeps of the longest chain.
     n_samples_ : int
@@ -169,6 +173,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         "n_chains": [Interval(Integral, 1, None, closed="left"), None],
         "n_burn": [Interval(Integral, 0, None, closed="left"), None],
         "n_draws": [Interval(Integral, 1, None, closed="left"), None],
+        "noise": [StrOptions({"normal", "student"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
         "interpolation": [StrOptions({"linear", "constant"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -190,6 +195,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         n_chains: int | None = None,
         n_burn: int | None = None,
         n_draws: int | None = None,
+        noise: Literal["normal", "student"] = "normal",
         max_rank: int = 2048,
         interpolation: Interpolation = "linear",
         categorical_features: Any = "from_dtype",
@@ -207,6 +213,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.n_chains = n_chains
         self.n_burn = n_burn
         self.n_draws = n_draws
+        self.noise = noise
         self.max_rank = max_rank
         self.interpolation = interpolation
         self.categorical_features = categorical_features
@@ -330,7 +337,15 @@ class BayesianCSIDRegressor(TensorRegressor):
         levels: int | str = self.levels
         if levels == "auto" and self.interpolation == "constant":
             levels = 25  # tensors of different levels have no common ones unless they are linear in between
-        return chosen_settings(self.prior, levels, self.smoothness_order)
+        return chosen_settings(self.prior, levels, self.smoothness_order, self._degrees_of_freedom)
+
+    @property
+    def _degrees_of_freedom(self) -> float:
+        return _HEAVY_TAILS if self.noise == "student" else np.inf
+
+    def _merged(self, problem: Problem) -> Problem:
+        """Repeated cells merged, unless every row has noise of its own scale."""
+        return problem if self.noise == "student" else merge_repeated_cells(problem)
 
     def _problem(self, setting: Setting, data: _Data, train: NDArray[np.intp]) -> tuple[Encoding, Problem]:
         """Levels fitted on some rows, and all rows on them."""
@@ -371,7 +386,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             for at in stage:
                 setting = list(settings.values())[at]
                 _, problem = self._problem(setting, some, np.arange(n_train))
-                train = merge_repeated_cells(problem.take(np.arange(n_train)))
+                train = self._merged(problem.take(np.arange(n_train)))
                 held_out.append(problem.take(np.arange(n_train, len(rows))))
                 generators = map(np.random.default_rng, own_seeds[at].spawn(plan.pilot_chains))
                 jobs.append([Job.at_random(train, setting, error, self.rank, rng) for rng in generators])
@@ -408,7 +423,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             if count == 0:
                 continue
             encoding, problem = self._problem(setting, data, everyone)
-            problem = merge_repeated_cells(problem)
+            problem = self._merged(problem)
             for chain_seed in seed.spawn(count):
                 encodings.append(encoding)
                 owners.append(at)
@@ -425,7 +440,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         for (encoding, chain, owner), seed in zip(self._chains, seeds.spawn(len(self._chains)), strict=True):
             if owner not in problems:
                 rows = encoding.encode(data.X, len(data.targets))
-                problems[owner] = merge_repeated_cells(problem_of(encoding, rows, data.weights, data.targets))
+                problems[owner] = self._merged(problem_of(encoding, rows, data.weights, data.targets))
             prior = adapted_prior(settings[owner], problems[owner], error)
             jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed)))
         return [encoding for encoding, _, _ in self._chains], jobs, [owner for _, _, owner in self._chains]
@@ -481,7 +496,8 @@ class BayesianCSIDRegressor(TensorRegressor):
                 draws.append(CPD(moved, cpd.V, cpd.bias, common.marginals))
                 weights.append(shares[owner] / (per_setting[owner] * len(chosen)))
                 noise.append(scale / np.sqrt(draw.alpha))
-        self.posterior_ = Posterior(tuple(draws), np.array(weights) / np.sum(weights), np.array(noise), stretch)
+        shares_of_draws = np.array(weights) / np.sum(weights)
+        self.posterior_ = Posterior(tuple(draws), shares_of_draws, np.array(noise), stretch, self._degrees_of_freedom)
         self.encoding_ = common
         self.cpd_ = self.posterior_.mean
         self.shares_ = dict(zip(settings, shares.tolist(), strict=True))

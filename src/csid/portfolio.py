@@ -50,13 +50,16 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
-def chosen_settings(prior: str | Sequence[str], levels: int | str, order: int | str) -> dict[str, Setting]:
+def chosen_settings(
+    prior: str | Sequence[str], levels: int | str, order: int | str, degrees_of_freedom: float = np.inf
+) -> dict[str, Setting]:
     """The settings that a user's parameters leave, by name."""
     if isinstance(prior, str):
         prior = list(SETTINGS) if prior == "auto" else [prior]
     chosen: dict[str, Setting] = {}
     for name in prior:
         setting = SETTINGS[name]
+        setting = replace(setting, prior=replace(setting.prior, degrees_of_freedom=degrees_of_freedom))
         if order != "auto":
             setting = replace(setting, prior=replace(setting.prior, smoothness_order=int(order)))
         if levels != "auto":

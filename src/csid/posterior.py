@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from csid.cpd import CPD
 
@@ -21,7 +21,8 @@ class Posterior:
     """Draws on the same levels.
 
     draws : D tensors, in the units of y; shares : (D,) their weights, which sum to one.
-    noise : (D, K) standard deviations of the noise.
+    noise : (D, K) scales of the noise, its standard deviations when it is normal.
+    degrees_of_freedom : of Student's t that the noise follows; infinite for normal noise.
     stretch : (K,) by what factor predictions spread about their mean more than the draws say, as seen on held-out rows.
     """
 
@@ -29,6 +30,7 @@ class Posterior:
     shares: Array
     noise: Array
     stretch: Array
+    degrees_of_freedom: float = np.inf
 
     @cached_property
     def mean(self) -> CPD:
@@ -42,16 +44,18 @@ class Posterior:
     def predictive(self, each: Array) -> "Mixture":
         """The predictive distribution at rows where the draws have these values (D, M, K)."""
         mean = np.tensordot(self.shares, each, 1)
-        return Mixture(mean + self.stretch * (each - mean), self.stretch * self.noise, self.shares)
+        centres, scales = mean + self.stretch * (each - mean), self.stretch * self.noise
+        return Mixture(centres, scales, self.shares, self.degrees_of_freedom)
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """A mixture of normals at each row and output: centres (D, M, K), deviations (D, K) and shares (D,)."""
+    """A mixture at each row and output of normals, or of Student's t: centres (D, M, K), scales (D, K), shares (D,)."""
 
     centres: Array
-    deviations: Array
+    scales: Array
     shares: Array
+    degrees_of_freedom: float = np.inf
 
     @property
     def mean(self) -> Array:
@@ -65,22 +69,40 @@ class Mixture:
     @property
     def noise_variance(self) -> Array:
         """(K,), the noise of a new observation."""
-        return np.asarray(self.shares @ self.deviations**2)
+        df = self.degrees_of_freedom
+        return np.asarray((df / (df - 2.0) if np.isfinite(df) else 1.0) * (self.shares @ self.scales**2))
+
+    def _noise_below(self, z: Array) -> Array:
+        df = self.degrees_of_freedom
+        return np.asarray(stdtr(df, z) if np.isfinite(df) else ndtr(z))
+
+    def _quantile_of_noise(self, q: float) -> float:
+        df = self.degrees_of_freedom
+        return float(stdtrit(df, q) if np.isfinite(df) else ndtri(q))
+
+    def _density_of_noise(self, z: Array) -> Array:
+        df = self.degrees_of_freedom
+        if not np.isfinite(df):
+            return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi))
+        size = np.exp(gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df)) / np.sqrt(df * np.pi)
+        return np.asarray(size * (1.0 + z**2 / df) ** (-0.5 * (df + 1.0)))
 
     def quantile(self, q: float) -> Array:
         """(M, K): where the distribution function reaches q, by Newton's method inside a shrinking bracket."""
-        deviation = self.deviations[:, None, :]
-        at_q = self.centres + ndtri(q) * deviation  # the quantile of each part: theirs encloses that of the mixture
+        scale = self.scales[:, None, :]
+        at_q = (
+            self.centres + self._quantile_of_noise(q) * scale
+        )  # the quantile of each part: theirs enclose that of the mixture
         low, high = at_q.min(axis=0), at_q.max(axis=0)
         x = self.mean + ndtri(q) * np.sqrt(self.model_variance + self.noise_variance)
         for _ in range(_NEWTON_STEPS):
             x = np.where((x > low) & (x < high), x, 0.5 * (low + high))
-            z = (x - self.centres) / deviation
-            excess = np.tensordot(self.shares, ndtr(z), 1) - q
+            z = (x - self.centres) / scale
+            excess = np.tensordot(self.shares, self._noise_below(z), 1) - q
             if (np.abs(excess) < _CLOSE).all():
                 break
             low, high = np.where(excess < 0.0, x, low), np.where(excess > 0.0, x, high)
-            density = np.tensordot(self.shares, np.exp(-0.5 * z**2) / deviation, 1) / np.sqrt(2.0 * np.pi)
+            density = np.tensordot(self.shares, self._density_of_noise(z) / scale, 1)
             x = x - excess / np.maximum(density, 1e-300)
         return np.asarray(np.clip(x, low, high))
 
@@ -89,4 +111,6 @@ class Mixture:
         D, M, K = self.centres.shape
         which = rng.choice(D, size=(M, n), p=self.shares)
         centres = self.centres[which, np.arange(M)[:, None]]
-        return np.asarray(centres + self.deviations[which] * rng.standard_normal((M, n, K)))
+        df = self.degrees_of_freedom
+        noise = rng.standard_t(df, (M, n, K)) if np.isfinite(df) else rng.standard_normal((M, n, K))
+        return np.asarray(centres + self.scales[which] * noise)

@@ -653,3 +653,27 @@ def test_the_posterior_concentrates_on_a_smooth_system() -> None:
     assert 1.0 - np.mean((prediction - exact) ** 2) / exact.var() > 0.95
     noise = np.mean([1.0 / np.sqrt(draw.alpha[0]) for draw in chain.draws])
     assert noise == pytest.approx(sigma, rel=0.3)
+
+
+def test_row_scales_are_drawn_given_the_residuals() -> None:
+    """lambda_m ~ Gamma(df / 2, df / 2) a priori; outputs of a row share it, and rows keep their own weights."""
+    problem = build_problem(0, levels=(3, 2), rows=9, outputs=2, weighted=True)
+    state = state_at(problem, build_factors(problem, 2, 0))
+    state.alpha[:] = 0.7, 1.9
+    rng = _Scripted()
+    scaled = gibbs.draw_row_scales(problem, Prior(degrees_of_freedom=4.0), state, rng)
+    residuals = problem.targets - values(problem, model_of(state.factors))
+    ((shape, scale),) = rng.gammas
+    assert shape == 3.0
+    assert_allclose(1.0 / scale, 2.0 + 0.5 * residuals**2 @ state.alpha, **CLOSE)
+    assert_allclose(scaled.weights, problem.weights * shape * scale, **CLOSE)
+
+
+def test_the_scale_of_heavy_tails_is_found() -> None:
+    """The count of rows enters the noise's precision, not the sum of their scales."""
+    rng = np.random.default_rng(0)
+    problem = build_problem(0, levels=(3, 3), rows=3000)
+    problem = replace(problem, targets=0.5 * rng.standard_t(4.0, (3000, 1)))
+    chain = Chain(random_state(problem, 1, rng))
+    run_chain(problem, Prior(degrees_of_freedom=4.0), chain, rng, Workers(), 30, 60, 2)
+    assert abs(np.mean([1.0 / np.sqrt(draw.alpha[0]) for draw in chain.draws]) - 0.5) < 0.03

@@ -9,12 +9,14 @@
 
 The joint prior of a column a and its mu is the product
 Gamma(mu) mu^(rank U / 2) exp(-mu/2 (a - 1)^T U (a - 1) - nu/2 |a - 1|^2): given a, mu is Gamma; its marginal is not.
+Student's t noise multiplies alpha_j by a Gamma variable per row.
+
 Every conditional is conjugate. One sweep costs what a sweep of alternating least squares costs: the same sums over rows
 and the same block systems, solved with noise.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,7 @@ from csid._fit.als import NumericalTrouble
 from csid._fit.factors import Factors, random_factors
 from csid._fit.penalties import penalty_bands
 from csid._fit.problem import Problem
-from csid._fit.statistics import Workers, level_sums, output_sums, partial_products, residual_sums
+from csid._fit.statistics import Workers, level_sums, model_values, output_sums, partial_products, residual_sums
 
 Array = NDArray[np.float64]
 
@@ -37,12 +39,14 @@ class Prior:
     nu : precision with which every entry of a factor is drawn to 1.
     smoothness : the Gamma in the prior of mu_nf; the rate is divided by the number of levels, to mean the same for any.
     smoothness_order : 1 or 2, of the differences.
+    degrees_of_freedom : of Student's t, from which the noise comes; infinite for normal noise.
     weight : Gamma of tau_f. noise : Gamma of alpha_j, the rate one for all outputs or (K,).
     """
 
     nu: float = 0.1
     smoothness: tuple[float, float] = (1.0, 0.3)
     smoothness_order: int = 1
+    degrees_of_freedom: float = np.inf
     weight: tuple[float, float] = (2.0, 0.02)
     noise: tuple[float, float | Array] = (1.0, 1e-4)
 
@@ -126,10 +130,12 @@ def run_chain(
     """Sweep, and after `n_burn` sweeps keep every `thin`-th of `n_draws` states. Stops early when told not to go on."""
     numbers = zip(problem.levels.tolist(), problem.ordered.tolist(), strict=True)
     modes = [ModePrior.of(levels, ordered, prior.smoothness_order) for levels, ordered in numbers]
+    heavy = np.isfinite(prior.degrees_of_freedom)
     for sweep in range(n_burn + n_draws):
-        draw_factors(problem, prior, modes, chain.state, rng, workers)
-        draw_weights(problem, prior, chain.state, rng, workers)
-        chain.residual.append(draw_noise(problem, prior, chain.state, rng, workers))
+        scaled = draw_row_scales(problem, prior, chain.state, rng) if heavy else problem
+        draw_factors(scaled, prior, modes, chain.state, rng, workers)
+        draw_weights(scaled, prior, chain.state, rng, workers)
+        chain.residual.append(draw_noise(scaled, prior, chain.state, rng, workers, problem.total_weight))
         chain.alpha.append(chain.state.alpha.copy())
         if sweep >= n_burn and (sweep - n_burn) % thin == thin - 1:
             chain.draws.append(chain.state.copy())
@@ -181,13 +187,35 @@ def draw_weights(problem: Problem, prior: Prior, state: State, rng: np.random.Ge
     state.tau[:] = rng.gamma(shape + 0.5 * len(V), 1.0 / (rate + 0.5 * (V**2).sum(axis=0)))
 
 
-def draw_noise(problem: Problem, prior: Prior, state: State, rng: np.random.Generator, workers: Workers) -> Array:
-    """The bias, then the noise precisions. Returns the mean squared residuals (K,) at the new state."""
+def draw_row_scales(problem: Problem, prior: Prior, state: State, rng: np.random.Generator) -> Problem:
+    """The problem with its weights multiplied by what the precision of the noise is multiplied by in each row.
+
+    Student's t is a normal whose precision alpha is multiplied by lambda_m ~ Gamma(df / 2, df / 2), which is Gamma
+    again given the residuals. Outputs of a row share it.
+    """
+    df = prior.degrees_of_freedom
+    squares = (problem.targets - model_values(problem, state.factors)) ** 2 @ state.alpha
+    scales = rng.gamma(0.5 * (df + problem.n_outputs), 2.0 / (df + squares))
+    return replace(problem, weights=problem.weights * scales)
+
+
+def draw_noise(
+    problem: Problem,
+    prior: Prior,
+    state: State,
+    rng: np.random.Generator,
+    workers: Workers,
+    count: float | None = None,
+) -> Array:
+    """The bias, then the noise precisions. Returns the mean squared residuals (K,) at the new state.
+
+    count : how many rows there are, where the weights say more than how often a row counts.
+    """
     M = problem.total_weight
     first, second = residual_sums(problem, state.factors, workers)
     shift = first / M + rng.standard_normal(len(first)) / np.sqrt(state.alpha * M)
     state.factors.bias += shift
     squares = np.maximum(second - 2.0 * shift * first + shift**2 * M, 0.0) + problem.within
     shape, rate = prior.noise
-    state.alpha[:] = rng.gamma(shape + 0.5 * M, 1.0 / (rate + 0.5 * squares))
+    state.alpha[:] = rng.gamma(shape + 0.5 * (M if count is None else count), 1.0 / (rate + 0.5 * squares))
     return np.asarray(squares / M)
