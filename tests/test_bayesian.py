@@ -150,6 +150,13 @@ def test_student_noise_is_not_led_astray_by_outliers() -> None:
     assert (lower < upper).all()
 
 
+def test_an_als_fit_can_start_the_chains() -> None:
+    X, y = _system(400)
+    model = BayesianCSIDRegressor(**QUICK, prior="medium", start="als", n_burn=5).fit(X, y)
+    assert model.history_[0][0] < 0.6 * np.std(y)  # where a random start has as much noise as y spreads
+    assert model.score(*_system(500, seed=9)) > 0.9
+
+
 @pytest.mark.filterwarnings("ignore:Between the halves")
 def test_warm_start_adds_draws() -> None:
     X, y = _system(200)

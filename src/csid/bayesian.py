@@ -113,6 +113,8 @@ class BayesianCSIDRegressor(TensorRegressor):
     noise : {"normal", "student"}, default="normal"
         What the noise is taken to be: "student" has heavy tails (Student's t with 4 degrees of freedom), so that single
         rows far off pull less at the fit.
+    start : {"random", "als"}, default="random"
+        Where chains start: at random, or at a short fit by alternating least squares.
     max_rank : int, default=2048
         Bound on the rank of the tensor that predicts: fewer draws of each chain are kept, at least one, when `rank`
         times their number exceeds it. The time of a prediction grows with it; its error falls with the number of draws.
@@ -174,6 +176,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         "n_burn": [Interval(Integral, 0, None, closed="left"), None],
         "n_draws": [Interval(Integral, 1, None, closed="left"), None],
         "noise": [StrOptions({"normal", "student"})],
+        "start": [StrOptions({"random", "als"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
         "interpolation": [StrOptions({"linear", "constant"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -196,6 +199,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         n_burn: int | None = None,
         n_draws: int | None = None,
         noise: Literal["normal", "student"] = "normal",
+        start: Literal["random", "als"] = "random",
         max_rank: int = 2048,
         interpolation: Interpolation = "linear",
         categorical_features: Any = "from_dtype",
@@ -214,6 +218,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.n_burn = n_burn
         self.n_draws = n_draws
         self.noise = noise
+        self.start = start
         self.max_rank = max_rank
         self.interpolation = interpolation
         self.categorical_features = categorical_features
@@ -389,7 +394,7 @@ class BayesianCSIDRegressor(TensorRegressor):
                 train = self._merged(problem.take(np.arange(n_train)))
                 held_out.append(problem.take(np.arange(n_train, len(rows))))
                 generators = map(np.random.default_rng, own_seeds[at].spawn(plan.pilot_chains))
-                jobs.append([Job.at_random(train, setting, error, self.rank, rng) for rng in generators])
+                jobs.append([Job.new(train, setting, error, self.rank, rng, self.start) for rng in generators])
             if not stage:
                 continue
             self._run([job for group in jobs for job in group], plan.pilot_burn, plan.pilot_draws, "pilot")
@@ -427,7 +432,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             for chain_seed in seed.spawn(count):
                 encodings.append(encoding)
                 owners.append(at)
-                jobs.append(Job.at_random(problem, setting, error, self.rank, np.random.default_rng(chain_seed)))
+                jobs.append(Job.new(problem, setting, error, self.rank, np.random.default_rng(chain_seed), self.start))
         return encodings, jobs, owners
 
     def _continued_jobs(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.special import ndtri
 
-from csid._fit.gibbs import Chain, Prior, random_state, run_chain
+from csid._fit.gibbs import Chain, Prior, als_state, random_state, run_chain
 from csid._fit.problem import Problem
 from csid._fit.statistics import Workers, model_values
 
@@ -79,10 +79,12 @@ class Job:
     rng: np.random.Generator
 
     @classmethod
-    def at_random(
-        cls, problem: Problem, setting: Setting, error: Array | None, rank: int, rng: np.random.Generator
+    def new(
+        cls, problem: Problem, setting: Setting, error: Array | None, rank: int, rng: np.random.Generator, start: str
     ) -> "Job":
-        return cls(problem, adapted_prior(setting, problem, error), Chain(random_state(problem, rank, rng)), rng)
+        """A new chain, whose start is drawn, or fitted by ALS from a start that is."""
+        state = als_state(problem, rank, rng) if start == "als" else random_state(problem, rank, rng)
+        return cls(problem, adapted_prior(setting, problem, error), Chain(state), rng)
 
 
 def adapted_prior(setting: Setting, problem: Problem, error: Array | None) -> Prior:

@@ -677,3 +677,15 @@ def test_the_scale_of_heavy_tails_is_found() -> None:
     chain = Chain(random_state(problem, 1, rng))
     run_chain(problem, Prior(degrees_of_freedom=4.0), chain, rng, Workers(), 30, 60, 2)
     assert abs(np.mean([1.0 / np.sqrt(draw.alpha[0]) for draw in chain.draws]) - 0.5) < 0.03
+
+
+@given(problems(), ranks, seeds)
+@settings(deadline=None, max_examples=40)
+def test_bringing_factors_around_one_changes_no_value(problem: Problem, rank: int, seed: int) -> None:
+    factors = build_factors(problem, rank, seed)
+    before = values(problem, model_of(factors))
+    gibbs.bring_around_one(factors)
+    assert_allclose(values(problem, model_of(factors)), before, rtol=1e-9, atol=1e-9)
+    for n in range(problem.n_modes):
+        averages = factors.padded_factor(n)[-1, :rank]
+        assert ((np.abs(averages - 1.0) < 1e-9) | (np.abs(averages) <= 0.1 + 1e-9)).all()

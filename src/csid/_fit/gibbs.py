@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from csid._fit import blocks
-from csid._fit.als import NumericalTrouble
+from csid._fit.als import ALSOptions, NumericalTrouble, fit_als
 from csid._fit.factors import Factors, random_factors
 from csid._fit.penalties import penalty_bands
 from csid._fit.problem import Problem
@@ -105,6 +105,25 @@ def random_state(problem: Problem, rank: int, rng: np.random.Generator) -> State
     factors = random_factors(problem, rank, rng, low_bias=False)
     factors.output_factor[:] = rng.standard_normal((problem.n_outputs, rank)) / np.sqrt(rank)
     return state_at(problem, factors)
+
+
+def als_state(problem: Problem, rank: int, rng: np.random.Generator, sweeps: int = 20) -> State:
+    """A chain's start at the factors of a short fit by alternating least squares."""
+    options = ALSOptions(ridge=1e-4, smoothness=(0.03,) * problem.n_modes, max_iter=sweeps)
+    factors = fit_als(problem, options, random_factors(problem, rank, rng), Workers()).factors
+    bring_around_one(factors)
+    return state_at(problem, factors)
+
+
+def bring_around_one(factors: Factors) -> None:
+    """Scale each column of a factor to average 1 over the data, where it does not average out; V takes the scales."""
+    for n in range(factors.n_modes):
+        padded = factors.padded_factor(n)[:, : factors.rank]
+        size = np.sqrt((padded[:-1] ** 2).mean(axis=0))
+        average = padded[-1].copy()
+        divisor = np.where(np.abs(average) > 0.1 * size, average, np.where(size > 0.0, size, 1.0))
+        padded /= divisor
+        factors.output_factor[:] *= divisor
 
 
 def state_at(problem: Problem, factors: Factors) -> State:
