@@ -21,7 +21,7 @@ def test_parameters_narrow_the_settings() -> None:
     assert list(chosen_settings(["fine", "stiff"], "auto", "auto")) == ["fine", "stiff"]
     with_levels = chosen_settings("auto", 25, "auto")
     assert {setting.levels for setting in with_levels.values()} == {25}
-    assert "fine" not in with_levels  # with the levels given it is "steady" once more
+    assert "fine" not in with_levels  # with the levels given it is "medium" once more
     assert {s.prior.smoothness_order for s in chosen_settings("auto", "auto", 2).values()} == {2}
 
 
@@ -67,8 +67,8 @@ def test_few_rows_tighten_the_prior() -> None:
 
 def test_a_cautious_setting_heeds_the_error_on_held_out_rows() -> None:
     problem, error = build_problem(0, levels=(3, 3), rows=400, outputs=2), np.array([0.3, 0.5])
-    shape, rate = adapted_prior(SETTINGS["rough"], problem, error).noise
+    shape, rate = adapted_prior(SETTINGS["steady"], problem, error).noise
     assert shape == 0.5 * 0.25 * 400
     assert_allclose(rate, shape * error)
-    assert adapted_prior(SETTINGS["rough"], problem, None).noise == SETTINGS["rough"].prior.noise
+    assert adapted_prior(SETTINGS["steady"], problem, None).noise == SETTINGS["steady"].prior.noise
     assert adapted_prior(SETTINGS["medium"], problem, error).noise == SETTINGS["medium"].prior.noise

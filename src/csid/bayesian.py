@@ -63,7 +63,7 @@ class _Plan(NamedTuple):
 
 _PLANS: dict[Effort, _Plan] = {
     "fast": _Plan(1, 20, 20, 3_000, 3, 40, 32),
-    "default": _Plan(1, 40, 40, 5_000, 6, 50, 52),
+    "default": _Plan(1, 40, 40, 5_000, 8, 50, 52),
     "best": _Plan(3, 60, 60, 20_000, 16, 150, 150),
 }
 
@@ -102,7 +102,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         Most levels of a continuous predictor; "auto" leaves it to the priors (32, 64 or 200, but from 32 on
         at most one for every 8 rows).
     prior : "auto", str or list of str, default="auto"
-        Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "steady", "rough", "fine", "curved", "near
+        Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "rough", "fine", "steady", "curved", "near
         one". With a single one there is no pilot.
     smoothness_order : {"auto", 1, 2}, default="auto"
         Differences that are small under the prior: first, second, or as the prior has it.

@@ -29,8 +29,8 @@ _ROWS_OF_DOUBT = 250.0
 class Setting:
     """A prior, and the number of levels that goes with it.
 
-    caution : how much, beside the rows themselves, the error on held-out rows says about the noise. Loose priors need
-        it: on their own they take the noise of the training rows for signal.
+    caution : how much, beside the rows themselves, the error on held-out rows says about the noise. On its own, a loose
+        prior may take the noise of the training rows for signal.
     """
 
     prior: Prior
@@ -42,9 +42,9 @@ SETTINGS: dict[str, Setting] = {
     "medium": Setting(Prior(), 32),
     "smooth": Setting(Prior(smoothness=(10.0, 1.0)), 64),
     "stiff": Setting(Prior(smoothness=(10.0, 0.1), smoothness_order=2), 64),
+    "rough": Setting(Prior(smoothness=(1.0, 3.0)), 32),
+    "fine": Setting(Prior(), 200),
     "steady": Setting(Prior(), 32, caution=0.25),
-    "rough": Setting(Prior(smoothness=(1.0, 3.0)), 32, caution=0.25),
-    "fine": Setting(Prior(), 200, caution=0.25),
     "curved": Setting(Prior(smoothness_order=2), 32, caution=0.25),
     "near one": Setting(Prior(nu=1.0), 32, caution=0.25),
 }
