@@ -20,7 +20,6 @@ from csid._fit.problem import Problem, merge_repeated_cells
 from csid.cpd import CPD
 from csid.diagnostics import effective_sample_size, split_rhat
 from csid.encoding import Encoding, Interpolation, Missing, fit_encoding, moved_factor, refine
-from csid.encoding.modes import MOST_LEVELS
 from csid.estimator import TensorRegressor, centre_and_scale, problem_of
 from csid.inputs import categorical_flags, check_table, check_targets, check_weights, number_of_rows
 from csid.portfolio import (
@@ -167,8 +166,7 @@ class BayesianCSIDRegressor(TensorRegressor):
     _tamer = "a smaller `rank`"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rank": [Interval(Integral, 1, None, closed="left")],
-        "levels": [Interval(Integral, 1, MOST_LEVELS, closed="both"), StrOptions({"auto"})],
+        **TensorRegressor._parameter_constraints,
         "prior": [StrOptions({"auto", *SETTINGS}), "array-like"],
         "smoothness_order": [Interval(Integral, 1, 2, closed="both"), StrOptions({"auto"})],
         "effort": [StrOptions(set(_PLANS))],
@@ -178,13 +176,6 @@ class BayesianCSIDRegressor(TensorRegressor):
         "noise": [StrOptions({"normal", "student"})],
         "start": [StrOptions({"random", "als"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
-        "interpolation": [StrOptions({"linear", "constant"})],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "missing": [StrOptions({"marginalize", "level"})],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(

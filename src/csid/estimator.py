@@ -1,6 +1,7 @@
 """What both regressors share: reading a table, predicting with the tensor, and reading the model."""
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import joblib
@@ -8,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csid._fit.problem import Problem
 from csid.cpd import CPD
 from csid.encoding import EncodedRows, Encoding, Interpolation, Missing
+from csid.encoding.modes import MOST_LEVELS
 from csid.explain.importance import factor_variation
 from csid.inputs import check_table, number_of_rows
 
@@ -33,6 +36,17 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     _one_output: bool
     _tamer: ClassVar[str]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "rank": [Interval(Integral, 1, None, closed="left")],
+        "levels": [Interval(Integral, 1, MOST_LEVELS, closed="both"), StrOptions({"auto"})],
+        "interpolation": [StrOptions({"linear", "constant"})],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "missing": [StrOptions({"marginalize", "level"})],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
 
     @property
     def feature_importances_(self) -> Array:

@@ -18,7 +18,6 @@ from csid._fit.problem import Problem, merge_repeated_cells
 from csid._fit.statistics import Workers
 from csid.cpd import CPD
 from csid.encoding import Encoding, Interpolation, Missing, fit_encoding
-from csid.encoding.modes import MOST_LEVELS
 from csid.estimator import TensorRegressor, centre_and_scale, problem_of
 from csid.inputs import (
     categorical_flags,
@@ -125,11 +124,7 @@ class CSIDRegressor(TensorRegressor):
     _tamer = "a larger `ridge` or `smoothness`"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rank": [Interval(Integral, 1, None, closed="left")],
-        "levels": [Interval(Integral, 1, MOST_LEVELS, closed="both"), StrOptions({"auto"})],
-        "interpolation": [StrOptions({"linear", "constant"})],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "missing": [StrOptions({"marginalize", "level"})],
+        **TensorRegressor._parameter_constraints,
         "ridge": [Interval(Real, 0, None, closed="left")],
         "smoothness": [Interval(Real, 0, None, closed="left"), "array-like", dict],
         "smoothness_order": [Interval(Integral, 1, 2, closed="both")],
@@ -142,10 +137,6 @@ class CSIDRegressor(TensorRegressor):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
