@@ -23,6 +23,8 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/paper_parity.py
+	$(BIN)/python benchmarks/priors.py
+	$(BIN)/python benchmarks/bayesian.py
 
 clean:
 	rm -rf .venv demo-output
