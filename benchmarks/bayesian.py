@@ -67,7 +67,8 @@ def booster(make: Callable[[list[str], int], Any], words: bool) -> Callable[...,
 def catboost(categories: list[str], seed: int) -> Any:
     from catboost import CatBoostRegressor
 
-    return CatBoostRegressor(cat_features=categories, random_seed=seed, thread_count=THREADS, verbose=0, allow_writing_files=False)
+    quiet = {"verbose": 0, "allow_writing_files": False}
+    return CatBoostRegressor(cat_features=categories, random_seed=seed, thread_count=THREADS, **quiet)
 
 
 def lightgbm(categories: list[str], seed: int) -> Any:
