@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from csid._fit import blocks
+from csid._fit import updates
 from csid._fit.factors import Factors
 from csid._fit.problem import Problem
 from csid._fit.statistics import LevelSums, Workers, level_sums
@@ -13,9 +13,7 @@ from naive import dense_bands
 
 Array = np.ndarray
 
-_assemble = njit(
-    lambda D, O, R, V, scale, p, F, H, r, G: blocks.assemble(D, O, R, V, scale, p, F, H, r, G)  # noqa: E741
-)
+_assemble = njit(lambda D, O, R, V, scale, p, F, H, r, G: updates.assemble(D, O, R, V, scale, p, F, H, r, G))
 
 
 class System(NamedTuple):
@@ -31,8 +29,8 @@ class System(NamedTuple):
 
 
 def assemble(sums: LevelSums, V: Array, scale: Array, p: Array, F: int) -> System:
-    """What `blocks.assemble` fills, without the padding, which must be zero."""
-    D, O, R = sums  # noqa: E741
+    """What `updates.assemble` fills, without the padding, which must be zero."""
+    D, O, R = sums
     levels, S = len(p), D.shape[1]
     H, rhs, G = np.zeros((2 if len(O) else 1, levels, S, S)), np.zeros((levels, S)), np.zeros((S, S))
     _assemble(D, O, R, V, scale, p, F, H, rhs, G)

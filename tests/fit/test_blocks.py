@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit import blocks
+from csid._fit import blocks, updates
 from csid._fit.factors import padded_rank
 from fit.strategies import seeds
 from fit.systems import assemble
@@ -239,7 +239,7 @@ def test_assemble(linear: bool, levels: int, F: int, outputs: int, seed: int) ->
     rng = np.random.default_rng(seed)
     S = padded_rank(F)
     full = _padded(_random_bands(1, levels + 1, F, rng), 2)
-    D, O = (np.tril(sums) + np.triu(np.full((S, S), np.nan), 1) for sums in full)  # noqa: E741
+    D, O = (np.tril(sums) + np.triu(np.full((S, S), np.nan), 1) for sums in full)
     R, V = _padded(rng.standard_normal((levels + 1, outputs, F)), 1), _padded(rng.standard_normal((outputs, F)), 1)
     scale, p = rng.random(outputs), rng.dirichlet(np.ones(levels))
     system = assemble((D, O if linear else O[:0], R), V, scale, p, F)
@@ -258,6 +258,6 @@ def test_an_overflow_is_reported_and_changes_nothing() -> None:
     D[0, 0, 0] = 1e200
     before = A.copy()
     none, one = np.zeros((0, 8, 8)), np.ones(1)
-    status = blocks.minimise(D, none, R, np.ones((1, 8)), one, np.zeros((1, 1)), one, None, 1, None, A)
-    assert status == blocks.OVERFLOW
+    status = updates.minimise(D, none, R, np.ones((1, 8)), one, np.zeros((1, 1)), one, None, 1, None, A)
+    assert status == updates.OVERFLOW
     assert_array_equal(A, before)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit import blocks, gibbs, statistics
+from csid._fit import gibbs, statistics, updates
 from csid._fit.als import NumericalTrouble
 from csid._fit.factors import stack_factors
 from csid._fit.gibbs import Chain, ModePrior, Prior, State, random_state, run_chain, state_at
@@ -130,12 +130,12 @@ class _Draw(NamedTuple):
 
 
 def _sample(problem: Problem, state: State, k: int, mode: ModePrior, nu: Array, noise: Array) -> _Draw:
-    """What `blocks.sample` fills for one mode, from a table that held something else."""
+    """What `updates.sample` fills for one mode, from a table that held something else."""
     F, S = state.factors.rank, state.factors.table.shape[1]
     G = np.zeros((S, S)) if problem.any_missing[k] else None
     A, apart = np.zeros((int(problem.levels[k]) + 1, S)), np.full(F, np.nan)
     A[:, :F] = np.nan
-    status = blocks.sample(
+    status = updates.sample(
         *sums_of_mode(problem, state.factors, k),
         state.factors.V,
         state.alpha,
@@ -165,7 +165,7 @@ def test_sample_is_affine_in_its_noise(problem: Problem, rank: int, order: int, 
 
     def entries(noise: Array) -> Array:
         drawn = _sample(problem, state, k, mode, nu, noise)
-        assert drawn.status == blocks.DONE
+        assert drawn.status == updates.DONE
         return drawn.table[:-1, :rank].ravel()
 
     assert_allclose(entries(np.zeros_like(noise)), mean, **CLOSE)
@@ -193,7 +193,7 @@ def test_sample_reports_an_overflow_and_changes_nothing(missing: float) -> None:
     state = _any_state(problem, 2, 0)
     state.factors.set_factor(1, np.full((3, 2), 1e200))
     drawn = _sample(problem, state, 0, ModePrior.of(4, 4, 1), np.ones(2), np.zeros((5, 2)))
-    assert drawn.status == blocks.OVERFLOW
+    assert drawn.status == updates.OVERFLOW
     assert np.isnan(drawn.table[:, :2]).all()
     with pytest.raises(NumericalTrouble, match="overflow"):
         gibbs.draw_factors(problem, Prior(), _mode_priors(problem, 1), state, np.random.default_rng(0), Workers())

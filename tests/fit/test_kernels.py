@@ -26,7 +26,7 @@ def _accumulate(
 ) -> tuple[Array, Array, Array]:
     """D, O and R of the kernel, summed over rows before and after `cut`."""
     S, levels = factors.table.shape[1], int(problem.levels[k]) + 1
-    D, O = np.zeros((levels, S, S)), np.zeros((levels if len(problem.fractions) else 0, S, S))  # noqa: E741
+    D, O = np.zeros((levels, S, S)), np.zeros((levels if len(problem.fractions) else 0, S, S))
     R = np.zeros((levels, problem.n_outputs, S))
     for start, stop in ((0, cut), (cut, problem.n_rows)):
         if start < stop:
@@ -53,7 +53,7 @@ def _accumulate(
 def _check_accumulate(problem: Problem, factors: Factors, k: int, outside: Array, modes: Array, cut: int = 0) -> None:
     """Lower triangles of D and O, and R, against sums over cell weights."""
     F, model = factors.rank, model_of(factors)
-    D, O, R = _accumulate(problem, factors, k, outside, modes, cut)  # noqa: E741
+    D, O, R = _accumulate(problem, factors, k, outside, modes, cut)
     q = products(level_weights(problem), model.A, modes) * outside[:, :F]
     W = cell_weights(problem.codes, problem.fractions, problem.levels)[k]
     expected_D, expected_O, expected_R = level_sums(W, q, problem.roots, problem.targets - model.bias)

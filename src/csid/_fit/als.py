@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit import blocks
+from csid._fit import updates
 from csid._fit.conjugate_gradients import NormalOperator, solve_mode
 from csid._fit.factors import Factors, table_offsets, table_rows
 from csid._fit.penalties import Penalty
@@ -161,10 +161,10 @@ def minimise(
     A: Array,
     by_rows: bool = False,
 ) -> None:
-    """Move a padded factor to the minimum of its mode's quadratic, or by one pass over its rows: `blocks.minimise`."""
+    """Move a padded factor to the minimum of its mode's quadratic, or by one pass over its rows: `updates.minimise`."""
     G = np.zeros(sums[0].shape[1:]) if missing else None
-    status = blocks.minimise(*sums, V, scale, penalty, p, G, rank, by_rows or None, A)
-    if status == blocks.OVERFLOW:
+    status = updates.minimise(*sums, V, scale, penalty, p, G, rank, by_rows or None, A)
+    if status == updates.OVERFLOW:
         raise NumericalTrouble("the products of factors overflow. Raise `ridge` or `smoothness`, or lower `rank`.")
 
 

@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems in block-banded form: factor, solve, relax, and the step that a fit takes.
+"""Symmetric positive definite systems in block-banded form: factor, solve, draw, relax, multiply.
 
 A system over `I` levels with `F` unknowns each is kept by block diagonals: `H[d, i]` is the symmetric F x F block that
 couples level i with level i + d. Bandwidth 0 is a category, 1 first differences or interpolation, 2 second differences.
@@ -17,11 +17,6 @@ from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, poke, s
 
 FLAT = 1e-14
 """A curvature this far below the system's diagonal is rounding, not information."""
-
-DONE, OVERFLOW = 0, 1
-
-_PROXIMAL_STEPS = np.array([0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2])
-"""Multiples of its largest diagonal entry that are added to a system, one after another, until it can be solved."""
 
 
 @inner
@@ -187,7 +182,7 @@ def _add_missing(C: Any, p: Any, noise: Any, X: Any) -> int:
         poke(y, peek(both, j, 0), 0, j, 0)
         if noise is not None:
             poke(y, peek(both, j, 0) + peek(noise, levels, j), 0, j, 0)
-    if not _cholesky(system, 0 * F, F, floors):
+    if not _cholesky(system, np.intp(0), F, floors):  # a plain 0 is a type of its own, and compiled for anew
         return int(levels)
     solve_lower(system, F, y)
     solve_upper(system, F, y)
@@ -230,7 +225,7 @@ def relax(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any) -> int:
                     if i - d >= 0:
                         s[0, a, 0] -= H[d, i - d, b, a] * x[i - d, b]
             floors[0, a] = FLAT * block[0, 0, a, a]
-        if not _cholesky(block, 0 * i, F, floors):
+        if not _cholesky(block, np.intp(0), F, floors):
             return i
         solve_lower(block, F, s)
         solve_upper(block, F, s)
@@ -278,191 +273,3 @@ def lowers(step: Any, A: Any, residual: Any, image: Any, size: Any) -> bool:
             gain += x * (peek(residual, i, a) - 0.5 * peek(image, i, a))
             rounding += peek(size, i, a) * abs(x) * (abs(x) + abs(peek(A, i, a)))
     return bool(gain >= FLAT * rounding)
-
-
-@inner
-def assemble(
-    D: Any,
-    O: Any,  # noqa: E741 - the design's name of the blocks beside the diagonal
-    R: Any,
-    V: Any,
-    scale: Any,
-    p: Any,
-    F: int,
-    H: Any,
-    rhs: Any,
-    G: Any,
-) -> None:
-    """The data's part of a mode's system, from the sums over rows as `kernels.accumulate` gives them.
-
-    Blocks H are the sums times V^T V, each output with its scale; right-hand sides are contracted with V. The rows in
-    which the predictor is missing add to rhs, and give G. All are zero before.
-    """
-    levels = len(p)
-    VtV = np.zeros((F, F))
-    for a in range(F):
-        for b in range(a + 1):
-            for j in range(V.shape[0]):
-                poke(VtV, peek(VtV, a, b) + peek(scale, j) * peek(V, j, a) * peek(V, j, b), a, b)
-            if G is not None:
-                value = peek(VtV, a, b) * peek(D, levels, a, b)
-                poke(G, value, a, b)
-                poke(G, value, b, a)
-    for i in range(levels):
-        for a in range(F):
-            for b in range(a + 1):
-                value = peek(VtV, a, b) * peek(D, i, a, b)
-                poke(H, value, 0, i, a, b)
-                poke(H, value, 0, i, b, a)
-            if len(O) > 0:
-                for b in range(a + 1):
-                    value = peek(VtV, a, b) * peek(O, i, a, b)
-                    poke(H, value, 1, i, a, b)
-                    poke(H, value, 1, i, b, a)
-            for j in range(V.shape[0]):
-                of_output = peek(R, i, j, a) + peek(p, i) * peek(R, levels, j, a)
-                poke(rhs, peek(rhs, i, a) + peek(scale, j) * peek(V, j, a) * of_output, i, a)
-
-
-@inner
-def _gradient(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any, image: Any, size: Any) -> float:
-    """rhs <- rhs - (H + (p p^T) kron G) x; fill `size` with the diagonal of that system; return its largest entry.
-
-    NaN stands for a residual that is not finite, and one for a system that is zero.
-    """
-    product(H, F, p, G, x, image)
-    largest = 0.0
-    for i in range(rhs.shape[0]):
-        for a in range(F):
-            residual = peek(rhs, i, a) - peek(image, i, a)
-            diagonal = peek(H, 0, i, a, a)
-            if G is not None:
-                diagonal += peek(p, i) * peek(p, i) * peek(G, a, a)
-            largest = max(largest, diagonal)
-            if not np.isfinite(residual):
-                return float(np.nan)
-            poke(rhs, residual, i, a)
-            poke(size, diagonal, i, a)
-    return largest if largest > 0.0 else 1.0
-
-
-@kernel
-def minimise(
-    D: Any,
-    O: Any,  # noqa: E741
-    R: Any,
-    V: Any,
-    scale: Any,
-    penalty: Any,
-    p: Any,
-    G: Any,
-    F: int,
-    by_rows: Any,
-    A: Any,
-) -> int:
-    """Move A, (I + 1, S) with `p^T A` last, to the minimum of a mode's quadratic, or by one pass over its rows.
-
-    D, O, R, V, scale : see `assemble`; penalty : (w, I), its diagonals, the same for every component.
-    G : zeros (S, S) to work in when some rows lack the predictor, else None.
-    by_rows : None for the minimum, True for the pass. None is a type of its own: only what is used is compiled.
-
-    The system is solved for the step from A, so that its rounding errors shrink as the fit converges. Where it is
-    singular, as without ridge at a level with too few rows, a small multiple of |A - A_old|^2 is added. Only a step
-    that gains more than rounding is taken, so the objective cannot rise. OVERFLOW when the numbers are not finite.
-    """
-    levels, S = len(p), D.shape[1]
-    width = max(2 if len(O) > 0 else 1, penalty.shape[0])
-    system, residual = np.zeros((width, levels, S, S)), np.zeros((levels, S))
-    assemble(D, O, R, V, scale, p, F, system, residual, G)
-    for d in range(penalty.shape[0]):
-        for i in range(levels):
-            for a in range(F):
-                poke(system, peek(system, d, i, a, a) + peek(penalty, d, i), d, i, a, a)
-    step, image, size = np.zeros((levels, S)), np.zeros((levels, S)), np.zeros((levels, S))
-    x = A[:levels]
-    largest = _gradient(system, F, residual, p, G, x, image, size)
-    if np.isnan(largest):
-        return OVERFLOW
-    for proximal in _PROXIMAL_STEPS:
-        H = np.zeros((width, levels, S, S))
-        for at in range(0, H.size, WIDTH):
-            store(H, load(system, at), at)
-        for i in range(levels):
-            for a in range(F):
-                poke(H, peek(H, 0, i, a, a) + proximal * largest, 0, i, a, a)
-        if by_rows is None:
-            failed = solve(H, F, residual, p, G, None, step)
-        else:
-            step[:] = 0.0
-            failed = relax(H, F, residual, p, G, step)
-        if failed >= 0:
-            continue
-        product(system, F, p, G, step, image)
-        if lowers(step, x, residual, image, size):
-            for i in range(levels):
-                for a in range(F):
-                    poke(A, peek(A, i, a) + peek(step, i, a), i, a)
-            break
-    _average_levels(A, p, F)
-    return DONE
-
-
-@inner
-def _average_levels(A: Any, p: Any, F: int) -> None:
-    """The row of A (I + 1, S) that stands for a missing cell: `p^T A`."""
-    for a in range(F):
-        mean = 0.0
-        for i in range(len(p)):
-            mean += peek(p, i) * peek(A, i, a)
-        poke(A, mean, len(p), a)
-
-
-@kernel
-def sample(
-    D: Any,
-    O: Any,  # noqa: E741
-    R: Any,
-    V: Any,
-    alpha: Any,
-    p: Any,
-    G: Any,
-    unit: Any,
-    pull: Any,
-    mu: Any,
-    nu: Any,
-    noise: Any,
-    F: int,
-    A: Any,
-    apart: Any,
-) -> int:
-    """Draw A, (I + 1, S) with `p^T A` last, from its Gaussian given everything else.
-
-    D, O, R, V, alpha, p, G : the data's part, see `assemble` and `minimise`; alpha (K,) are noise precisions.
-    The prior of column f has the precision `mu_f unit + nu_f I`; entries are drawn to 1, by nu_f and where `pull` is 1
-    by mu_f too. unit : (w, I) diagonals; noise : (I + 1, F) standard normal numbers.
-    apart : (F,), filled with what an update of mu needs, (a - 1)^T unit (a - 1).
-    OVERFLOW when the system cannot be factored.
-    """
-    levels, S = len(p), D.shape[1]
-    width = max(2 if len(O) > 0 else 1, unit.shape[0])
-    H, rhs, x = np.zeros((width, levels, S, S)), np.zeros((levels, S)), np.zeros((levels, S))
-    assemble(D, O, R, V, alpha, p, F, H, rhs, G)
-    for i in range(levels):
-        for a in range(F):
-            for d in range(unit.shape[0]):
-                poke(H, peek(H, d, i, a, a) + peek(mu, a) * peek(unit, d, i), d, i, a, a)
-            poke(H, peek(H, 0, i, a, a) + peek(nu, a), 0, i, a, a)
-            poke(rhs, peek(rhs, i, a) + peek(nu, a) + peek(mu, a) * peek(pull, i), i, a)
-    if solve(H, F, rhs, p, G, noise, x) >= 0:
-        return OVERFLOW
-    for a in range(F):
-        rough = 0.0
-        for i in range(levels):
-            here = peek(x, i, a) - 1.0
-            poke(A, peek(x, i, a), i, a)
-            rough += peek(unit, 0, i) * here * here
-            for d in range(1, min(unit.shape[0], levels - i)):
-                rough += 2.0 * peek(unit, d, i) * here * (peek(x, i + d, a) - 1.0)
-        poke(apart, max(rough, 0.0), a)
-    _average_levels(A, p, F)
-    return DONE

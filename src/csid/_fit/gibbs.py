@@ -16,13 +16,13 @@ and the same block systems, solved with noise.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from csid._fit import blocks
+from csid._fit import updates
 from csid._fit.als import ALSOptions, NumericalTrouble, fit_als
 from csid._fit.factors import Factors, random_factors
 from csid._fit.penalties import penalty_bands
@@ -174,7 +174,7 @@ def draw_factors(
         mode, levels = modes[k], int(problem.levels[k])
         sums = level_sums(problem, factors, k, outside, others, workers)
         G = np.zeros(sums[0].shape[1:]) if problem.any_missing[k] else None
-        status = blocks.sample(
+        status = updates.sample(
             *sums,
             factors.V,
             state.alpha,
@@ -189,7 +189,7 @@ def draw_factors(
             factors.padded_factor(k),
             apart,
         )
-        if status == blocks.OVERFLOW:
+        if status == updates.OVERFLOW:
             raise NumericalTrouble("the products of factors overflow. Lower `rank`, or use fewer predictors.")
         state.mu[k] = rng.gamma(shape + 0.5 * mode.rank, 1.0 / (rate / levels + 0.5 * apart))
 
@@ -215,7 +215,7 @@ def draw_row_scales(problem: Problem, prior: Prior, state: State, rng: np.random
     df = prior.degrees_of_freedom
     squares = (problem.targets - model_values(problem, state.factors)) ** 2 @ state.alpha
     scales = rng.gamma(0.5 * (df + problem.n_outputs), 2.0 / (df + squares))
-    return replace(problem, weights=problem.weights * scales)
+    return problem.with_weights(problem.weights * scales)
 
 
 def draw_noise(

@@ -167,7 +167,7 @@ def accumulate(
     start: int,
     stop: int,
     D: Any,
-    O: Any,  # noqa: E741 - the design's name of the blocks beside the diagonal
+    O: Any,
     R: Any,
 ) -> None:
     """The data's part of the normal equations of mode k, Eq. (8) of the paper, summed over rows.
@@ -216,7 +216,7 @@ def accumulate(
                             up = t[first + r]
                             c[r] = (1.0 - up if step < 2 else up) * (1.0 - up if step == 0 else up)
                         _scale_rows(Q, first, c, n, S, Z)
-                        _add_gram(Q, first * S, Z, 0 * n, n, F, S, G, level * S * S)
+                        _add_gram(Q, first * S, Z, np.intp(0), n, F, S, G, level * S * S)
                     else:
                         _add_gram(Q, first * S, Q, first * S, n, F, S, G, level * S * S)
                     if step != 1:

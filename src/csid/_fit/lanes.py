@@ -127,16 +127,6 @@ def load_splat(typingctx: Any, array: Any, *index: Any) -> Any:
 
 
 @intrinsic
-def add(typingctx: Any, x: Any, y: Any) -> Any:
-    """`x + y`, lane by lane."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.fadd(*args)
-
-    return _lanes(_lanes, _lanes), codegen
-
-
-@intrinsic
 def sub(typingctx: Any, x: Any, y: Any) -> Any:
     """`x - y`, lane by lane."""
 

@@ -13,13 +13,6 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def difference_matrix(levels: int, order: int) -> Array:
-    """`T_n` of the paper, (levels - order, levels): rows (1, -1) for order 1 and (-1, 2, -1) for order 2."""
-    if levels <= order:
-        return np.zeros((0, levels))
-    return -np.diff(np.eye(levels), n=order, axis=0)
-
-
 def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) -> Array:
     """Diagonals of `rho I + mu T^T T`; T acts on the first `ordered` levels, the others have no neighbours.
 

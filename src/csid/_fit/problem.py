@@ -91,6 +91,12 @@ class Problem:
             within=np.zeros(self.n_outputs),
         )
 
+    def with_weights(self, weights: Array) -> "Problem":
+        """The same rows with other weights; which predictors are missing is not looked for again."""
+        other = replace(self, weights=weights)
+        other.__dict__["any_missing"] = self.any_missing
+        return other
+
     def reweighted(self, factors: Array) -> "Problem":
         """The problem with its weights multiplied; rows of factor 0 are dropped."""
         kept = factors > 0

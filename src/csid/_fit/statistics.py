@@ -120,7 +120,7 @@ def level_sums(
     shape_O = (levels if len(problem.fractions) else 0, S, S)
 
     def accumulate(part: tuple[int, int]) -> LevelSums:
-        D, O, R = np.zeros((levels, S, S)), np.zeros(shape_O), np.zeros((levels, problem.n_outputs, S))  # noqa: E741
+        D, O, R = np.zeros((levels, S, S)), np.zeros(shape_O), np.zeros((levels, problem.n_outputs, S))
         kernels.accumulate(
             *problem.cells,
             problem.roots,
@@ -151,7 +151,7 @@ def output_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[A
     """Sums over rows for the output mode: Gram matrix (S, S) shared by all outputs, right-hand sides (K, S)."""
     k = int(np.argmin(problem.levels))
     modes = np.arange(problem.n_modes, dtype=np.intp)
-    D, O, R = level_sums(problem, factors, k, problem.roots[:, None], modes, workers)  # noqa: E741
+    D, O, R = level_sums(problem, factors, k, problem.roots[:, None], modes, workers)
     lower = np.tril(D.sum(axis=0) + 2.0 * O.sum(axis=0))
     return lower + np.tril(lower, -1).T, R.sum(axis=0)
 
