@@ -35,7 +35,7 @@ TRIALS = 10
 SUCCESS = 1e-2
 
 
-def relative_error(N: int, I: int, F: int, kind: str, ratio: float, seed: int) -> float:  # noqa: E741
+def relative_error(N: int, I: int, F: int, kind: str, ratio: float, seed: int) -> float:
     """Error on unseen cells of a fit to random samples of a random system, relative to the system's spread."""
     rng = np.random.default_rng([N, I, F, seed])
     factors = rng.uniform(size=(N, I, F)) if kind == "uniform" else rng.standard_normal((N, I, F))
@@ -64,7 +64,7 @@ def relative_error(N: int, I: int, F: int, kind: str, ratio: float, seed: int) -
     return float(np.sqrt(np.mean((model.predict(unseen.astype(float)) - truth) ** 2)) / truth.std())
 
 
-def run(N: int, I: int, F: int, kind: str, ratio: float) -> dict[str, object]:  # noqa: E741
+def run(N: int, I: int, F: int, kind: str, ratio: float) -> dict[str, object]:
     errors = np.array([relative_error(N, I, F, kind, ratio, seed) for seed in range(TRIALS)])
     return {
         "predictors": N,

@@ -137,7 +137,7 @@ def level_sums(W: Array, q: Array, roots: Array, residuals: Array) -> tuple[Arra
     levels, beside = W.shape[1], np.zeros_like(W)
     beside[:, :-1] = W[:, :-1] * W[:, 1:]
     D = np.array([(q * W[:, i, None] ** 2).T @ q for i in range(levels)])
-    O = np.array([(q * beside[:, i, None]).T @ q for i in range(levels)])  # noqa: E741
+    O = np.array([(q * beside[:, i, None]).T @ q for i in range(levels)])
     R = np.array([((roots * W[:, i])[:, None] * residuals).T @ q for i in range(levels)])
     return D, O, R
 
@@ -259,7 +259,7 @@ def _solve_mode(problem: Problem, modes: Sequence[_Mode], P: Array, model: Model
     q = _row_products(modes, model.A, [n for n in range(len(modes)) if n != k])
     q *= problem.roots[:, None]
     y = problem.roots[:, None] * (problem.targets - model.bias)
-    D, O, R = np.zeros((levels + 1, F, F)), np.zeros((levels + 1, F, F)), np.zeros((levels + 1, F))  # noqa: E741
+    D, O, R = np.zeros((levels + 1, F, F)), np.zeros((levels + 1, F, F)), np.zeros((levels + 1, F))
     for i in range(levels + 1):
         rows = mode.order[mode.starts[i] : mode.starts[i + 1]]
         here, z = q[rows], y[rows] @ model.V

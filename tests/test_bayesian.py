@@ -13,6 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import csid.bayesian
 from csid import BayesianCSIDRegressor
+from csid.portfolio import SETTINGS, Job, run_jobs
+from fit.strategies import build_problem
 
 Array = np.ndarray
 QUICK: dict[str, Any] = {"rank": 4, "effort": "fast", "random_state": 0, "n_jobs": 2}
@@ -47,7 +49,9 @@ def test_the_parts_of_the_deviation_add_up(fitted: BayesianCSIDRegressor) -> Non
     X, _ = _system(50, seed=2)
     parts = fitted.predict_uncertainty(X)
     assert_allclose(parts.total**2, parts.model**2 + parts.noise**2, rtol=1e-10)
-    assert_array_equal(fitted.predict(X, return_std=True)[1], parts.total)
+    mean, deviation = fitted.predict(X, return_std=True)
+    assert_array_equal(deviation, parts.total)
+    assert_allclose(mean, fitted.predict(X), rtol=1e-9, atol=1e-9)
     missing = X.assign(a=np.nan, b=np.nan)
     assert fitted.predict(missing).std() < fitted.predict(X).std()
 
@@ -170,25 +174,40 @@ def test_warm_start_adds_draws() -> None:
 
 
 def test_an_interrupt_keeps_the_draws_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One chain is done, one has two draws, and the third was not begun."""
     X, y = _system(200)
     run_jobs = csid.bayesian.run_jobs
 
-    def interrupted(jobs: Any, n_burn: int, n_draws: int, thin: int, threads: int, go_on: Any, stop: Any) -> None:
-        enough = threading.Event()
-
-        def stops(at: int, chain: Any) -> bool:
-            go_on(at, chain)
-            return not (len(chain.draws) >= 2 and (enough.set() or True))
-
-        run_jobs(jobs, n_burn, n_draws, thin, threads, stops, stop)
+    def interrupted(jobs: Any, *how: Any) -> None:
+        run_jobs(jobs[:1], *how)
+        *how, go_on, stop = how
+        run_jobs(jobs[1:2], *how, lambda chain: go_on(chain) and len(chain.draws) < 2, stop)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(csid.bayesian, "run_jobs", interrupted)
-    model = BayesianCSIDRegressor(**QUICK, prior="medium", n_chains=2)
-    with pytest.warns(ConvergenceWarning, match="Interrupted"):
+    model = BayesianCSIDRegressor(**QUICK, prior="medium", n_chains=3)
+    with pytest.warns(ConvergenceWarning, match=r"Interrupted.*2 chain\(s\)"):
         model.fit(X, y)
-    assert len(model.posterior_.draws) == 4
+    assert len(model.history_) == 2
+    assert len(model.posterior_.draws) == len(model._chains[0][1].draws) + 2
+    assert_allclose(model.posterior_.shares.sum(), 1.0)
     assert model.score(X, y) > 0.5
+
+
+def test_a_chain_stops_after_its_sweep_when_the_caller_is_interrupted() -> None:
+    problem = build_problem(0, levels=(3, 3), rows=50)
+    jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random") for n in range(3)]
+    stop = threading.Event()
+
+    def go_on(chain: Any) -> bool:
+        if chain is jobs[0].chain:
+            raise KeyboardInterrupt
+        return not stop.wait(10)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(jobs, 5, 5, 1, 1, go_on, stop)
+    assert stop.is_set()
+    assert max(len(job.chain.alpha) for job in jobs) == 1  # of ten sweeps
 
 
 def test_an_interrupt_before_the_first_draw_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:

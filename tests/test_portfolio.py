@@ -13,6 +13,7 @@ from csid.portfolio import (
     stacking_shares,
     stretch_of,
 )
+from csid.posterior import Mixture
 from fit.strategies import build_problem
 
 
@@ -53,10 +54,13 @@ def test_every_share_has_a_chain() -> None:
 
 
 def test_the_stretch_is_what_coverage_asks_for() -> None:
-    misses = np.random.default_rng(0).standard_normal((100_000, 2)) * [1.5, 0.8]
-    assert_allclose(stretch_of(misses, np.ones_like(misses)), [1.5, 0.8], rtol=0.02)
-    few = stretch_of(misses[:5], np.ones((5, 2)))
-    assert (np.abs(few - 1.0) < 0.15).all()  # hardly trusted
+    rng = np.random.default_rng(0)
+    for df, noise in ((np.inf, rng.standard_normal((50_000, 2))), (4.0, rng.standard_t(4.0, (50_000, 2)))):
+        truth = noise * [1.5, 0.8]
+        shown = Mixture(np.zeros((1, *truth.shape)), np.ones((1, 2)), np.ones(1), df)
+        assert_allclose(stretch_of(shown, truth), [1.5, 0.8], rtol=0.02)
+        few = Mixture(np.zeros((1, 5, 2)), np.ones((1, 2)), np.ones(1), df)
+        assert (np.abs(stretch_of(few, truth[:5]) - 1.0) < 0.15).all()  # hardly trusted
 
 
 def test_few_rows_tighten_the_prior() -> None:

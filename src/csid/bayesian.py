@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from csid._fit.gibbs import Chain
 from csid._fit.problem import Problem, merge_repeated_cells
 from csid.cpd import CPD
-from csid.diagnostics import effective_sample_size, split_rhat
+from csid.diagnostics import convergence
 from csid.encoding import Encoding, Interpolation, Missing, fit_encoding, moved_factor, refine
 from csid.estimator import TensorRegressor, centre_and_scale, problem_of
 from csid.inputs import categorical_flags, check_table, check_targets, check_weights, number_of_rows
@@ -34,7 +34,7 @@ from csid.portfolio import (
     stretch_of,
     values_at,
 )
-from csid.posterior import Posterior
+from csid.posterior import Mixture, Posterior
 from csid.progress import chain_progress
 
 Array = NDArray[np.float64]
@@ -261,7 +261,22 @@ class BayesianCSIDRegressor(TensorRegressor):
             shares, stretch, error = self._weigh(settings, data, plan, pilot_seeds)
             encodings, jobs, owners = self._new_jobs(settings, shares, data, error, plan, chain_seeds)
             n_burn = plan.burn
-        self._run(jobs, n_burn, plan.draws)
+        try:
+            self._run(jobs, n_burn, plan.draws, "chains")
+        except KeyboardInterrupt:
+            with_draws = [at for at, job in enumerate(jobs) if job.chain.draws]
+            if not with_draws:
+                raise
+            encodings, owners = [encodings[at] for at in with_draws], [owners[at] for at in with_draws]
+            jobs = [jobs[at] for at in with_draws]
+            shares = np.where(np.bincount(owners, minlength=len(shares)) > 0, shares, 0.0)
+            shares /= shares.sum()
+            warnings.warn(
+                f"Interrupted: the fit keeps the draws made so far, of {len(jobs)} chain(s). "
+                "With warm_start=True, fit again to add to them.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
         self._keep(settings, shares, stretch, encodings, jobs, owners, data, centre, scale)
         self._held_out = stretch, error
@@ -271,8 +286,10 @@ class BayesianCSIDRegressor(TensorRegressor):
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Posterior mean (M,) or (M, K); with `return_std`, also the standard deviation of a new observation."""
-        means = self._shaped(self._means(*self._checked(X)))
-        return (means, self.predict_uncertainty(X).total) if return_std else means
+        if not return_std:
+            return self._shaped(self._means(*self._checked(X)))
+        mean, deviation = self._from_mixtures(X, lambda mixture: (mixture.mean, np.sqrt(mixture.variance)))
+        return self._shaped(mean), self._shaped(deviation)
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Standard deviations, each shaped like the prediction: of the model, of the noise, and of both together."""
@@ -372,8 +389,8 @@ class BayesianCSIDRegressor(TensorRegressor):
         n_train = len(rows) - int(_HELD_OUT_SHARE * len(rows))
         some = _Data(_safe_indexing(data.X, rows), data.targets[rows], data.weights[rows], data.names, data.flags)
         truth, weights = some.targets[n_train:], some.weights[n_train:]
-        means = np.empty((len(settings), *truth.shape))
-        squares = np.empty_like(means)
+        groups: list[list[Chain]] = [[] for _ in settings]
+        each: list[Array] = [np.empty(0)] * len(settings)  # (draws, rows, K): values of each setting's draws
         error: Array | None = None
         own_seeds = seeds.spawn(len(settings))
         for careful in (False, True):
@@ -388,17 +405,24 @@ class BayesianCSIDRegressor(TensorRegressor):
                 jobs.append([Job.new(train, setting, error, self.rank, rng, self.start) for rng in generators])
             if not stage:
                 continue
-            self._run([job for group in jobs for job in group], plan.pilot_burn, plan.pilot_draws, "pilot")
+            self._run([job for group in jobs for job in group], plan.pilot_burn, plan.pilot_draws, "pilot chains")
             for at, problem, group in zip(stage, held_out, jobs, strict=True):
-                each = np.concatenate([values_at(problem, job.chain) for job in group])
-                noise = np.array([1.0 / draw.alpha for job in group for draw in job.chain.draws])
-                means[at], squares[at] = each.mean(axis=0), (each**2).mean(axis=0) + noise.mean(axis=0)
-            errors = np.average((truth - means[stage]) ** 2, axis=1, weights=weights)
-            error = errors[errors.sum(axis=1).argmin()] if error is None else error
-        shares = stacking_shares(means, truth, weights)
-        mean = np.tensordot(shares, means, 1)
-        deviation = np.sqrt(np.tensordot(shares, squares, 1) - mean**2)
-        return shares, stretch_of(truth - mean, deviation), np.average((truth - mean) ** 2, axis=0, weights=weights)
+                groups[at] = [job.chain for job in group]
+                each[at] = np.concatenate([values_at(problem, chain) for chain in groups[at]])
+            if error is None:
+                errors = [np.average((truth - each[at].mean(axis=0)) ** 2, axis=0, weights=weights) for at in stage]
+                error = min(errors, key=np.sum)
+        shares = stacking_shares(np.array([values.mean(axis=0) for values in each]), truth, weights)
+        predictive = Mixture(
+            np.concatenate(each),
+            np.array([1.0 / np.sqrt(draw.alpha) for group in groups for chain in group for draw in chain.draws]),
+            np.concatenate(
+                [np.full(len(values), share / len(values)) for share, values in zip(shares, each, strict=True)]
+            ),
+            self._degrees_of_freedom,
+        )
+        missed = np.average((truth - predictive.mean) ** 2, axis=0, weights=weights)
+        return shares, stretch_of(predictive, truth), missed
 
     def _new_jobs(
         self,
@@ -441,26 +465,17 @@ class BayesianCSIDRegressor(TensorRegressor):
             jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed)))
         return [encoding for encoding, _, _ in self._chains], jobs, [owner for _, _, owner in self._chains]
 
-    def _run(self, jobs: list[Job], n_burn: int, n_draws: int, label: str = "chain") -> None:
-        """Run the chains; an interrupt stops them, and counts when no chain has a draw."""
+    def _run(self, jobs: list[Job], n_burn: int, n_draws: int, label: str) -> None:
+        """Run the chains, with a progress bar; when interrupted, they stop after their sweep."""
         interrupted = threading.Event()
         thin = max(1, min(4, n_draws // 10))
         with chain_progress(bool(self.verbose), len(jobs), n_burn + n_draws, label) as advance:
 
-            def go_on(at: int, chain: Chain) -> bool:
+            def go_on(chain: Chain) -> bool:
                 advance(float(np.mean(chain.residual[-1])))
                 return not interrupted.is_set()
 
-            try:
-                run_jobs(jobs, n_burn, n_draws, thin, self._threads(), go_on, interrupted)
-            except KeyboardInterrupt:
-                if not all(job.chain.draws for job in jobs):
-                    raise
-                warnings.warn(
-                    "Interrupted: the fit keeps the draws made so far. With warm_start=True, fit again to add to them.",
-                    ConvergenceWarning,
-                    stacklevel=4,
-                )
+            run_jobs(jobs, n_burn, n_draws, thin, self._threads(), go_on, interrupted)
 
     def _keep(
         self,
@@ -498,7 +513,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.cpd_ = self.posterior_.mean
         self.shares_ = dict(zip(settings, shares.tolist(), strict=True))
         self.history_ = [scale / np.sqrt(np.array(job.chain.alpha)) for job in jobs]
-        self.convergence_ = _convergence([job.chain for job in jobs], owners)
+        self.convergence_ = convergence([job.chain for job in jobs], owners)
         self.noise_ = np.sqrt(self.posterior_.shares @ self.posterior_.noise**2)
         self.n_iter_ = max(len(job.chain.alpha) for job in jobs)
         self.n_samples_ = len(data.targets)
@@ -514,25 +529,3 @@ class BayesianCSIDRegressor(TensorRegressor):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-
-def _convergence(chains: list[Chain], owners: list[int]) -> dict[str, float]:
-    """R-hat and effective sample size of the noise within a prior's chains, and how far it drifts between halves.
-
-    The noise is that of the first standardised output.
-    """
-    rhat, size, drift = [], 0.0, []
-    for owner in sorted(set(owners)):
-        own = [chain for chain, at in zip(chains, owners, strict=True) if at == owner]
-        length = min(len(chain.alpha) - (chain.kept[0] if chain.kept else 0) for chain in own)
-        noise = np.array([1.0 / np.sqrt(np.array(chain.alpha)[-length:, 0]) for chain in own])
-        rhat.append(split_rhat(noise))
-        size += np.nan_to_num(effective_sample_size(noise))
-        half = noise.shape[1] // 2
-        if half > 0:
-            drift.append(float(abs(noise[:, :half].mean() - noise[:, -half:].mean())))
-    return {
-        "noise_rhat": float(np.max(rhat)),
-        "noise_effective_draws": float(size),
-        "drift": max(drift, default=0.0),
-    }

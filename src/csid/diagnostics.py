@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from csid._fit.gibbs import Chain
+
 Array = NDArray[np.float64]
 
 
@@ -37,6 +39,28 @@ def effective_sample_size(draws: Array) -> float:
     cut = int(np.argmax(pairs < 0.0)) if (pairs < 0.0).any() else len(pairs)
     pairs = np.minimum.accumulate(pairs[: max(cut, 1)])
     return float(m * n / max(2.0 * pairs.sum() - 1.0, 1.0 / np.log10(m * n)))
+
+
+def convergence(chains: list[Chain], owners: list[int]) -> dict[str, float]:
+    """R-hat and effective sample size of the noise within a prior's chains, and how far it drifts between halves.
+
+    The noise is that of the first standardised output.
+    """
+    rhat, size, drift = [], 0.0, []
+    for owner in sorted(set(owners)):
+        own = [chain for chain, at in zip(chains, owners, strict=True) if at == owner]
+        length = min(len(chain.alpha) - (chain.kept[0] if chain.kept else 0) for chain in own)
+        noise = np.array([1.0 / np.sqrt(np.array(chain.alpha)[-length:, 0]) for chain in own])
+        rhat.append(split_rhat(noise))
+        size += np.nan_to_num(effective_sample_size(noise))
+        half = noise.shape[1] // 2
+        if half > 0:
+            drift.append(float(abs(noise[:, :half].mean() - noise[:, -half:].mean())))
+    return {
+        "noise_rhat": float(np.max(rhat)),
+        "noise_effective_draws": float(size),
+        "drift": max(drift, default=0.0),
+    }
 
 
 def _halves(draws: Array) -> Array:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from scipy.special import ndtri
 
 from csid._fit.gibbs import Chain, Prior, als_state, random_state, run_chain
 from csid._fit.problem import Problem
 from csid._fit.statistics import Workers, model_values
+from csid.posterior import Mixture
 
 Array = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def run_jobs(
     n_draws: int,
     thin: int,
     threads: int,
-    go_on: Callable[[int, Chain], bool],
+    go_on: Callable[[Chain], bool],
     stop: threading.Event,
 ) -> None:
     """Run the chains, as many at a time as there are threads; with fewer chains, each has several threads.
@@ -117,23 +117,12 @@ def run_jobs(
     """
     each = max(1, threads // len(jobs))
 
-    def run(at: int) -> None:
-        job = jobs[at]
+    def run(job: Job) -> None:
         with Workers(each) as workers:
-            run_chain(
-                job.problem,
-                job.prior,
-                job.chain,
-                job.rng,
-                workers,
-                n_burn,
-                n_draws,
-                thin,
-                lambda chain: go_on(at, chain),
-            )
+            run_chain(job.problem, job.prior, job.chain, job.rng, workers, n_burn, n_draws, thin, go_on)
 
     with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
-        futures = [pool.submit(run, at) for at in range(len(jobs))]
+        futures = [pool.submit(run, job) for job in jobs]
         try:
             for future in futures:
                 future.result()
@@ -162,14 +151,15 @@ def stacking_shares(predictions: Array, targets: Array, weights: Array) -> Array
         kept = kept[large]
 
 
-def stretch_of(misses: Array, deviations: Array, coverage: float = 0.9) -> Array:
-    """(K,) what the deviations (M, K) must be multiplied with for intervals of a normal to hold their share of misses.
+def stretch_of(predictive: Mixture, truth: Array, coverage: float = 0.9) -> Array:
+    """(K,) by what factor its central intervals must be wider to hold that share of the truth (M, K).
 
     With few rows the answer is drawn to 1.
     """
-    ratio = np.quantile(np.abs(misses) / deviations, coverage, axis=0) / ndtri(0.5 + 0.5 * coverage)
-    trust = len(misses) / (len(misses) + _ROWS_OF_DOUBT)
-    return np.asarray(np.clip(1.0 + trust * (ratio - 1.0), 0.7, 2.0))
+    lower, upper = (predictive.quantile(q) for q in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage))
+    needed = np.quantile(np.abs(truth - 0.5 * (lower + upper)) / (0.5 * (upper - lower)), coverage, axis=0)
+    trust = len(truth) / (len(truth) + _ROWS_OF_DOUBT)
+    return np.asarray(np.clip(1.0 + trust * (needed - 1.0), 0.7, 2.0))
 
 
 def chains_per_setting(shares: Array, n_chains: int) -> list[int]:

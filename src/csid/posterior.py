@@ -72,6 +72,11 @@ class Mixture:
         df = self.degrees_of_freedom
         return np.asarray((df / (df - 2.0) if np.isfinite(df) else 1.0) * (self.shares @ self.scales**2))
 
+    @property
+    def variance(self) -> Array:
+        """(M, K), of a new observation."""
+        return self.model_variance + self.noise_variance
+
     def _noise_below(self, z: Array) -> Array:
         df = self.degrees_of_freedom
         return np.asarray(stdtr(df, z) if np.isfinite(df) else ndtr(z))
@@ -90,11 +95,9 @@ class Mixture:
     def quantile(self, q: float) -> Array:
         """(M, K): where the distribution function reaches q, by Newton's method inside a shrinking bracket."""
         scale = self.scales[:, None, :]
-        at_q = (
-            self.centres + self._quantile_of_noise(q) * scale
-        )  # the quantile of each part: theirs enclose that of the mixture
+        at_q = self.centres + self._quantile_of_noise(q) * scale  # of each part; theirs enclose that of the mixture
         low, high = at_q.min(axis=0), at_q.max(axis=0)
-        x = self.mean + ndtri(q) * np.sqrt(self.model_variance + self.noise_variance)
+        x = self.mean + ndtri(q) * np.sqrt(self.variance)
         for _ in range(_NEWTON_STEPS):
             x = np.where((x > low) & (x < high), x, 0.5 * (low + high))
             z = (x - self.centres) / scale

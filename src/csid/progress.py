@@ -25,8 +25,9 @@ def _progress(shown: bool) -> Progress:
 def chain_progress(shown: bool, chains: int, sweeps: int, label: str) -> Iterator[Callable[[float], None]]:
     """One bar over the sweeps of all chains; give what a chain calls with its mean squared residual after each."""
     with _progress(shown) as progress:
-        name = f"{chains} {label}{'s' if chains > 1 and label == 'chain' else ' chains' if label != 'chain' else ''}"
-        task = progress.add_task(name, total=chains * sweeps, fit="(the first use compiles, a few seconds)")
+        task = progress.add_task(
+            f"{label}: {chains}", total=chains * sweeps, fit="(the first use compiles, a few seconds)"
+        )
 
         def advance(residual: float) -> None:
             progress.update(task, advance=1, fit=f"R² on these rows {1 - residual:.4f}")
