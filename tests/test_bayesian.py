@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import csid.bayesian
 from csid import BayesianCSIDRegressor
-from csid.portfolio import SETTINGS, Job, run_jobs
+from csid.portfolio import SETTINGS, Job, Setting, run_jobs
 from fit.strategies import build_problem
 
 Array = np.ndarray
@@ -113,6 +113,54 @@ def test_different_levels_meet_on_common_ones(monkeypatch: pytest.MonkeyPatch) -
             cpd = csid.bayesian.CPD.of(draw.factors, model._centre, model._scale)
             by_hand += share * cpd.evaluate(rows.codes, rows.fractions)[:, 0]
     assert_allclose(model.predict(X), by_hand, rtol=1e-6, atol=1e-5 * np.std(y))
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Setting, Array | None]]:
+    """The problem, setting and held-out error of every chain that a fit makes."""
+    calls: list[tuple[Any, Setting, Array | None]] = []
+
+    class Spy(Job):
+        @classmethod
+        def new(cls, problem: Any, setting: Setting, error: Array | None, *rest: Any) -> Job:
+            calls.append((problem, setting, error))
+            return Job.new(problem, setting, error, *rest)
+
+    monkeypatch.setattr(csid.bayesian, "Job", Spy)
+    return calls
+
+
+def test_cautious_priors_heed_the_error_of_the_others(made: list[tuple[Any, Setting, Array | None]]) -> None:
+    X, y = _system(300)
+    BayesianCSIDRegressor(**QUICK).fit(X, y)
+    pilot = made[: len(SETTINGS)]
+    for _, setting, error in pilot:
+        assert (error is None) == (setting.caution == 0.0)
+    (heeded,) = {float(error[0]) for _, _, error in pilot if error is not None}
+    assert 0.01 < heeded < 0.5  # of standardised targets: the noise, and what the best of them misses
+    assert all(error is not None for *_, error in made[len(SETTINGS) :])
+
+
+@pytest.mark.parametrize(("noise", "rows"), [("normal", 100), ("student", 200)])
+def test_repeated_rows_are_merged_unless_each_has_its_scale(
+    made: list[tuple[Any, Setting, Array | None]], noise: str, rows: int
+) -> None:
+    X, y = _system(100)
+    BayesianCSIDRegressor(**QUICK, prior="medium", noise=noise).fit(pd.concat([X, X]), np.append(y, y + 1.0))
+    assert {problem.n_rows for problem, *_ in made} == {rows}
+
+
+def test_draws_are_weighted_by_the_share_of_their_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csid.bayesian, "stacking_shares", lambda *_: np.array([0.8, 0.2]))
+    model = BayesianCSIDRegressor(**QUICK, prior=["medium", "smooth"], n_chains=3).fit(*_system(200))
+    assert [owner for *_, owner in model._chains] == [0, 0, 1]
+    per_chain = model.posterior_.shares.reshape(3, -1).sum(axis=1)
+    assert_allclose(per_chain, [0.4, 0.4, 0.2])
+
+
+def test_automatic_levels_are_bounded_by_the_rows() -> None:
+    model = BayesianCSIDRegressor(**QUICK, prior="fine").fit(*_system(400))
+    assert len(model.levels_["a"]) == 50
 
 
 def test_several_outputs_and_weights() -> None:

@@ -669,8 +669,14 @@ def test_row_scales_are_drawn_given_the_residuals() -> None:
     assert_allclose(scaled.weights, problem.weights * shape * scale, **CLOSE)
 
 
+def test_the_count_of_rows_enters_the_noise_and_not_the_sum_of_their_scales() -> None:
+    problem = build_problem(0, levels=(3, 2), rows=9, weighted=True)
+    rng = _Scripted()
+    gibbs.draw_noise(problem, Prior(), state_at(problem, build_factors(problem, 2, 0)), rng, Workers(), 1234.0)
+    assert rng.gammas[-1][0] == 1.0 + 617.0
+
+
 def test_the_scale_of_heavy_tails_is_found() -> None:
-    """The count of rows enters the noise's precision, not the sum of their scales."""
     rng = np.random.default_rng(0)
     problem = build_problem(0, levels=(3, 3), rows=3000)
     problem = replace(problem, targets=0.5 * rng.standard_t(4.0, (3000, 1)))
