@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from csid._fit.gibbs import Chain
-from csid._fit.problem import Problem, merge_repeated_cells
+from csid._fit.problem import Problem, merge_repeated_cells, ordered_by_cell
 from csid.cpd import CPD
 from csid.diagnostics import convergence
 from csid.encoding import Encoding, Interpolation, Missing, fit_encoding, moved_factor, refine
@@ -357,8 +357,8 @@ class BayesianCSIDRegressor(TensorRegressor):
         return _HEAVY_TAILS if self.noise == "student" else np.inf
 
     def _merged(self, problem: Problem) -> Problem:
-        """Repeated cells merged, unless every row has noise of its own scale."""
-        return problem if self.noise == "student" else merge_repeated_cells(problem)
+        """Repeated cells merged, unless every row has noise of its own scale, and rows in an order of their own."""
+        return ordered_by_cell(problem if self.noise == "student" else merge_repeated_cells(problem))
 
     def _problem(self, setting: Setting, data: _Data, train: NDArray[np.intp]) -> tuple[Encoding, Problem]:
         """Levels fitted on some rows, and all rows on them."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numba import njit
 
-from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, splat, store, sub, total
+from csid._fit.lanes import WIDTH, add_to, load, load_splat, mul, mul_add, peek, splat, splat_like, store, sub, total
 
 _numbers = arrays(np.float64, 3 * WIDTH, elements=st.floats(-1e6, 1e6))
 
@@ -32,6 +32,16 @@ def _mul_add(x: Any, at: int, out: Any) -> None:
 @njit
 def _splat(x: Any, at: int, out: Any) -> None:
     store(out, splat(x[at]), at)
+
+
+@njit
+def _splat_like(x: Any, at: int, out: Any) -> None:
+    store(out, splat_like(out, x[at]), at)
+
+
+@njit
+def _add_to(x: Any, at: int, out: Any) -> None:
+    add_to(out, mul(load(x, at), load(x, at)), at)
 
 
 @njit
@@ -86,6 +96,25 @@ def test_splat_fills_exactly_its_lanes(compiled: Any, x: np.ndarray, at: int) ->
     compiled(x, at, out)
     expected = np.full(3 * WIDTH, np.nan)
     expected[at : at + WIDTH] = x[at]
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_splat_like_has_the_precision_of_an_array(dtype: Any) -> None:
+    out = np.zeros(2 * WIDTH, dtype)
+    _splat_like(np.array([0.0, 1.0 / 3.0]), 1, out)
+    np.testing.assert_array_equal(out[1 : 1 + WIDTH], dtype(1.0 / 3.0))
+    assert not out[1 + WIDTH :].any()
+
+
+@pytest.mark.parametrize(("precision", "sums"), [("f4", "f4"), ("f4", "f8"), ("f8", "f8")])
+def test_lanes_are_added_in_the_precision_of_the_sums(precision: str, sums: str) -> None:
+    """Their own operations round to their own precision; nothing is rounded again when they are added to doubles."""
+    rng = np.random.default_rng(0)
+    x, out = rng.standard_normal(3 * WIDTH).astype(precision), rng.standard_normal(3 * WIDTH).astype(sums)
+    expected = out.copy()
+    expected[5 : 5 + WIDTH] += (x * x)[5 : 5 + WIDTH]
+    _add_to(x, 5, out)
     np.testing.assert_array_equal(out, expected)
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from csid._fit import problem as problem_module
 from csid._fit.als import ALSOptions, fit_als
 from csid._fit.factors import random_factors
-from csid._fit.problem import Problem, merge_repeated_cells
+from csid._fit.problem import Problem, merge_repeated_cells, ordered_by_cell
 from csid._fit.statistics import Workers
 from fit.strategies import build_factors, build_problem, problems, seeds
 from naive import model_of, objective
@@ -134,3 +134,15 @@ def test_reweighted_multiplies_weights_and_drops_zeros(problem: Problem, seed: i
     assert_array_equal(part.weights, (problem.weights * counts)[counts > 0])
     assert_array_equal(part.codes, problem.codes[counts > 0])
     assert_allclose(part.total_weight, problem.weights @ counts, rtol=1e-12)
+
+
+@given(problems(), seeds)
+@settings(deadline=None, max_examples=40)
+def test_rows_ordered_by_cell_forget_their_order(problem: Problem, seed: int) -> None:
+    """Merged cells are all different, so that any order of the rows gives the same problem."""
+    merged = merge_repeated_cells(problem)
+    shuffled = replace(merged.take(np.random.default_rng(seed).permutation(merged.n_rows)), within=merged.within)
+    one, other = ordered_by_cell(merged), ordered_by_cell(shuffled)
+    for name in ("codes", "fractions", "weights", "targets", "within"):
+        assert_array_equal(getattr(one, name), getattr(other, name))
+    assert sorted(map(tuple, one.targets)) == sorted(map(tuple, merged.targets))

@@ -4,8 +4,7 @@ A system over `I` levels with `F` unknowns each is kept by block diagonals: `H[d
 couples level i with level i + d. Bandwidth 0 is a category, 1 first differences or interpolation, 2 second differences.
 Rows without the predictor add `(p p^T) kron G`; G is None where there are none, and what it needs is not compiled.
 
-Shapes, padded with zeros to whole lanes: H (width + 1, I, S, S), G (S, S), vectors (I, S), several right-hand sides
-(I, F, m).
+Shapes, padded with zeros to whole lanes: H (width + 1, I, S, S), G (S, S), vectors (I, S).
 """
 
 from typing import Any
@@ -13,113 +12,129 @@ from typing import Any
 import numpy as np
 
 from csid._fit.compiled import inner, kernel
-from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, poke, splat, store, sub_mul
+from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, poke, splat, store, sub_mul, total
 
 FLAT = 1e-14
 """A curvature this far below the system's diagonal is rounding, not information."""
 
 
 @inner
-def _cholesky(H: Any, i: int, F: int, floors: Any) -> bool:
-    """H[0, i] as U^T U, in place: U above the diagonal, its reciprocals on it, nothing of use below.
+def _eliminate(H: Any, i: int, F: int, reach: int, floors: Any) -> bool:
+    """H[0, i] as U^T U, in place: U above the diagonal, U^T below, reciprocals of U's diagonal on it.
 
-    False when a pivot is not above its floor (F,).
+    The `reach` blocks to its right become U^-T H[d, i]. False when a pivot is not above its floor (F,).
     """
     S = H.shape[3]
     for a in range(F):
-        left = a - a % WIDTH
-        for g in range(left, S, WIDTH):
-            s = load(H, 0, i, a, g)
-            for c in range(a):
-                s = sub_mul(load_splat(H, 0, i, c, a), load(H, 0, i, c, g), s)
-            store(H, s, 0, i, a, g)
         pivot = peek(H, 0, i, a, a)
         if not (pivot > peek(floors, i, a) and np.isfinite(pivot)):
             return False
         reciprocal = 1.0 / np.sqrt(pivot)
-        for g in range(left, S, WIDTH):
-            store(H, mul(splat(reciprocal), load(H, 0, i, a, g)), 0, i, a, g)
+        for d in range(reach + 1):
+            for g in range(0 if d > 0 else a - a % WIDTH, S, WIDTH):
+                row = mul(splat(reciprocal), load(H, d, i, a, g))
+                store(H, row, d, i, a, g)
+                for b in range(a + 1, F if d > 0 else min(F, g + WIDTH)):
+                    store(H, sub_mul(load_splat(H, 0, i, a, b), row, load(H, d, i, b, g)), d, i, b, g)
         poke(H, reciprocal, 0, i, a, a)
+    for a in range(F):
+        for b in range(a):
+            poke(H, peek(H, 0, i, b, a), 0, i, a, b)
     return True
+
+
+@inner
+def _subtract_gram(H: Any, d: int, e: int, i: int, F: int) -> None:
+    """H[e - d, i + d] -= H[d, i]^T H[e, i], on and above its diagonal when d = e: 4 x 8 sums stay in registers."""
+    S = H.shape[3]
+    for a in range(0, F, 4):
+        for g in range(a - a % WIDTH if d == e else 0, S, WIDTH):
+            s0 = load(H, e - d, i + d, a, g)
+            s1 = load(H, e - d, i + d, a + 1, g)
+            s2 = load(H, e - d, i + d, a + 2, g)
+            s3 = load(H, e - d, i + d, a + 3, g)
+            for c in range(F):
+                x = load(H, e, i, c, g)
+                s0 = sub_mul(load_splat(H, d, i, c, a), x, s0)
+                s1 = sub_mul(load_splat(H, d, i, c, a + 1), x, s1)
+                s2 = sub_mul(load_splat(H, d, i, c, a + 2), x, s2)
+                s3 = sub_mul(load_splat(H, d, i, c, a + 3), x, s3)
+            store(H, s0, e - d, i + d, a, g)
+            store(H, s1, e - d, i + d, a + 1, g)
+            store(H, s2, e - d, i + d, a + 2, g)
+            store(H, s3, e - d, i + d, a + 3, g)
 
 
 @inner
 def factor(H: Any, F: int) -> int:
     """Block Cholesky H = U^T U in place. Returns the first level whose block is not positive definite, or -1."""
-    width, levels, S = H.shape[0] - 1, H.shape[1], H.shape[3]
+    width, levels = H.shape[0] - 1, H.shape[1]
     floors = np.zeros((levels, F))
     for i in range(levels):
         for a in range(F):
             poke(floors, FLAT * peek(H, 0, i, a, a), i, a)
     for i in range(levels):
-        if not _cholesky(H, i, F, floors):
-            return i
         reach = min(width, levels - 1 - i)
-        for d in range(1, reach + 1):
-            for a in range(F):
-                for g in range(0, S, WIDTH):
-                    s = load(H, d, i, a, g)
-                    for c in range(a):
-                        s = sub_mul(load_splat(H, 0, i, c, a), load(H, d, i, c, g), s)
-                    store(H, mul(load_splat(H, 0, i, a, a), s), d, i, a, g)
+        if not _eliminate(H, i, F, reach, floors):
+            return i
         for d in range(1, reach + 1):
             for e in range(d, reach + 1):
-                for a in range(F):
-                    for g in range(a - a % WIDTH if d == e else 0, S, WIDTH):
-                        s = load(H, e - d, i + d, a, g)
-                        for c in range(F):
-                            s = sub_mul(load_splat(H, d, i, c, a), load(H, e, i, c, g), s)
-                        store(H, s, e - d, i + d, a, g)
+                _subtract_gram(H, d, e, i, F)
     return -1
 
 
 @inner
-def solve_lower(H: Any, F: int, X: Any) -> None:
-    """X (I, F, m) <- U^-T X, from the output of `factor`."""
-    for i in range(X.shape[0]):
-        reach = min(H.shape[0] - 1, i)
+def solve_lower(H: Any, F: int, x: Any) -> None:
+    """x (I, S) <- U^-T x, from the output of `factor`."""
+    levels, S = x.shape
+    rest = np.empty(S)
+    for i in range(levels):
+        for g in range(0, S, WIDTH):
+            s = load(x, i, g)
+            for d in range(1, min(H.shape[0] - 1, i) + 1):
+                for c in range(F):
+                    s = sub_mul(load_splat(x, i - d, c), load(H, d, i - d, c, g), s)
+            store(rest, s, g)
         for a in range(F):
-            for g in range(0, X.shape[2], WIDTH):
-                s = load(X, i, a, g)
-                for d in range(1, reach + 1):
-                    for c in range(F):
-                        s = sub_mul(load_splat(H, d, i - d, c, a), load(X, i - d, c, g), s)
-                for c in range(a):
-                    s = sub_mul(load_splat(H, 0, i, c, a), load(X, i, c, g), s)
-                store(X, mul(load_splat(H, 0, i, a, a), s), i, a, g)
+            found = peek(rest, a) * peek(H, 0, i, a, a)
+            poke(x, found, i, a)
+            for g in range(a - a % WIDTH, S, WIDTH):
+                store(rest, sub_mul(splat(found), load(H, 0, i, a, g), load(rest, g)), g)
 
 
 @inner
-def solve_upper(H: Any, F: int, X: Any) -> None:
-    """X (I, F, m) <- U^-1 X."""
-    levels = X.shape[0]
+def solve_upper(H: Any, F: int, x: Any) -> None:
+    """x (I, S) <- U^-1 x."""
+    levels, S = x.shape
+    rest = np.empty(S)
     for i in range(levels - 1, -1, -1):
-        reach = min(H.shape[0] - 1, levels - 1 - i)
+        for a in range(F):
+            s = splat(0.0)
+            for d in range(1, min(H.shape[0] - 1, levels - 1 - i) + 1):
+                for g in range(0, S, WIDTH):
+                    s = mul_add(load(H, d, i, a, g), load(x, i + d, g), s)
+            poke(rest, peek(x, i, a) - total(s), a)
         for a in range(F - 1, -1, -1):
-            for g in range(0, X.shape[2], WIDTH):
-                s = load(X, i, a, g)
-                for d in range(1, reach + 1):
-                    for c in range(F):
-                        s = sub_mul(load_splat(H, d, i, a, c), load(X, i + d, c, g), s)
-                for c in range(a + 1, F):
-                    s = sub_mul(load_splat(H, 0, i, a, c), load(X, i, c, g), s)
-                store(X, mul(load_splat(H, 0, i, a, a), s), i, a, g)
+            found = peek(rest, a) * peek(H, 0, i, a, a)
+            poke(x, found, i, a)
+            for g in range(0, a, WIDTH):
+                store(rest, sub_mul(splat(found), load(H, 0, i, a, g), load(rest, g)), g)
 
 
 @inner
 def _root(G: Any, F: int, C: Any) -> None:
-    """Fill C (F, m) from its column 1 on, G = C C^T up to rounding."""
+    """Fill C (F, S), G = C^T C up to rounding."""
     for a in range(F):
         pivot = peek(G, a, a)
         least = FLAT * pivot
-        for c in range(1, a + 1):
-            pivot -= peek(C, a, c) * peek(C, a, c)
+        for c in range(a):
+            pivot -= peek(C, c, a) * peek(C, c, a)
         scale = 1.0 / np.sqrt(pivot) if pivot > least else 0.0
         for b in range(a, F):
             s = peek(G, b, a)
-            for c in range(1, a + 1):
-                s -= peek(C, b, c) * peek(C, a, c)
-            poke(C, s * scale, b, a + 1)
+            for c in range(a):
+                s -= peek(C, c, b) * peek(C, c, a)
+            poke(C, s * scale, a, b)
 
 
 @inner
@@ -131,68 +146,65 @@ def solve(H: Any, F: int, rhs: Any, p: Any, G: Any, noise: Any, x: Any) -> int:
     mean: those of the levels enter half-way, and the last row those of the system of the missing rows.
     Returns the first level whose block is not positive definite (I for the system of the missing rows), or -1.
     """
-    levels = rhs.shape[0]
     failed = factor(H, F)
     if failed >= 0:
         return int(failed)
-    m = WIDTH if G is None else (F // WIDTH + 1) * WIDTH
-    X = np.zeros((levels, F, m))  # in column 0 H^-1 rhs, beside it H^-1 U for U = p kron C, G = C C^T
-    C = np.zeros((F, m))
-    if G is not None:
-        _root(G, F, C)
-    for i in range(levels):
-        for a in range(F):
-            if G is not None:
-                for g in range(0, m, WIDTH):
-                    store(X, mul(load_splat(p, i), load(C, a, g)), i, a, g)
-            poke(X, peek(rhs, i, a), i, a, 0)
-    solve_lower(H, F, X)
+    levels, S = rhs.shape
+    for at in range(0, levels * S, WIDTH):
+        store(x, load(rhs, at), at)
+    solve_lower(H, F, x)
     if noise is not None:
         for i in range(levels):
             for a in range(F):
-                poke(X, peek(X, i, a, 0) + peek(noise, i, a), i, a, 0)
-    solve_upper(H, F, X)
+                poke(x, peek(x, i, a) + peek(noise, i, a), i, a)
+    solve_upper(H, F, x)
     if G is not None:
-        failed = _add_missing(C, p, noise, X)
-    for i in range(levels):
-        for a in range(F):
-            poke(x, peek(X, i, a, 0), i, a)
+        failed = _add_missing(H, F, p, G, noise, x)
     return int(failed)
 
 
 @inner
-def _add_missing(C: Any, p: Any, noise: Any, X: Any) -> int:
-    """X(:, 0) <- X(:, 0) - H^-1 U (I + U^T H^-1 U)^-1 U^T X(:, 0), where X(:, 1:) is H^-1 U."""
-    levels, F, m = X.shape
-    mean = np.zeros((F, m))
-    for i in range(levels):
-        for a in range(F):
-            for g in range(0, m, WIDTH):
-                store(mean, mul_add(load_splat(p, i), load(X, i, a, g), load(mean, a, g)), a, g)
-    both, system = np.zeros((F, m)), np.zeros((1, 1, F, m))  # U^T of X; without its first column, plus one: the system
-    for a in range(F):
-        for j in range(a + 1):
-            for g in range(0, m, WIDTH):
-                store(both, mul_add(load_splat(C, a, j + 1), load(mean, a, g), load(both, j, g)), j, g)
-    y, floors = np.zeros((1, F, WIDTH)), np.zeros((1, F))
+def _add_missing(H: Any, F: int, p: Any, G: Any, noise: Any, x: Any) -> int:
+    """x <- x - H^-1 W (I + W^T H^-1 W)^-1 W^T x, for W = p kron C^T and G = C^T C."""
+    levels, S = x.shape
+    if peek(G, 0, 0) == 0.0:  # no row lacks the predictor
+        return -1
+    C, solved = np.zeros((F, S)), np.zeros((F, levels, S))  # solved : H^-1 W, column by column
+    _root(G, F, C)
+    system, y, floors = np.zeros((1, 1, S, S)), np.zeros((1, S)), np.zeros((1, F))
     for j in range(F):
+        column = solved[j]
+        for i in range(levels):
+            for g in range(0, S, WIDTH):
+                store(column, mul(load_splat(p, i), load(C, j, g)), i, g)
+        solve_lower(H, F, column)
+        solve_upper(H, F, column)
         for e in range(F):
-            poke(system, peek(both, j, e + 1) + (1.0 if e == j else 0.0), 0, 0, j, e)
+            poke(system, _along(p, C, e, column) + (1.0 if e == j else 0.0), 0, 0, j, e)
         poke(floors, FLAT * peek(system, 0, 0, j, j), 0, j)
-        poke(y, peek(both, j, 0), 0, j, 0)
+        poke(y, _along(p, C, j, x), 0, j)
         if noise is not None:
-            poke(y, peek(both, j, 0) + peek(noise, levels, j), 0, j, 0)
-    if not _cholesky(system, np.intp(0), F, floors):  # a plain 0 is a type of its own, and compiled for anew
+            poke(y, peek(y, 0, j) + peek(noise, levels, j), 0, j)
+    if not _eliminate(
+        system, np.intp(0), F, np.intp(0), floors
+    ):  # a plain 0 is a type of its own, and compiled for anew
         return int(levels)
     solve_lower(system, F, y)
     solve_upper(system, F, y)
-    for i in range(levels):
-        for a in range(F):
-            s = peek(X, i, a, 0)
-            for j in range(F):
-                s -= peek(X, i, a, j + 1) * peek(y, 0, j, 0)
-            poke(X, s, i, a, 0)
+    for j in range(F):
+        for at in range(0, levels * S, WIDTH):
+            store(x, sub_mul(load_splat(y, 0, j), load(solved, j * levels * S + at), load(x, at)), at)
     return -1
+
+
+@inner
+def _along(p: Any, C: Any, j: int, x: Any) -> float:
+    """Entry j of W^T x, for W = p kron C^T."""
+    s = splat(0.0)
+    for i in range(x.shape[0]):
+        for g in range(0, x.shape[1], WIDTH):
+            s = mul_add(mul(load_splat(p, i), load(C, j, g)), load(x, i, g), s)
+    return float(total(s))
 
 
 @inner
@@ -204,7 +216,7 @@ def relax(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any) -> int:
     positive definite, or -1.
     """
     levels, S = x.shape
-    block, s = np.zeros((1, 1, S, S)), np.zeros((1, F, WIDTH))
+    zero, block, s = np.intp(0), np.zeros((1, 1, S, S)), np.zeros((1, S))
     floors, mean = np.zeros((1, F)), np.zeros(S)
     for i in range(levels):
         for a in range(F):
@@ -213,24 +225,24 @@ def relax(H: Any, F: int, rhs: Any, p: Any, G: Any, x: Any) -> int:
         for a in range(F):
             mean[a] -= p[i] * x[i, a]
         for a in range(F):
-            s[0, a, 0] = rhs[i, a]
+            s[0, a] = rhs[i, a]
             for b in range(F):
                 block[0, 0, a, b] = H[0, i, a, b]
                 if G is not None:
                     block[0, 0, a, b] += p[i] * p[i] * G[a, b]
-                    s[0, a, 0] -= p[i] * G[a, b] * mean[b]
+                    s[0, a] -= p[i] * G[a, b] * mean[b]
                 for d in range(1, H.shape[0]):
                     if i + d < levels:
-                        s[0, a, 0] -= H[d, i, a, b] * x[i + d, b]
+                        s[0, a] -= H[d, i, a, b] * x[i + d, b]
                     if i - d >= 0:
-                        s[0, a, 0] -= H[d, i - d, b, a] * x[i - d, b]
+                        s[0, a] -= H[d, i - d, b, a] * x[i - d, b]
             floors[0, a] = FLAT * block[0, 0, a, a]
-        if not _cholesky(block, np.intp(0), F, floors):
+        if not _eliminate(block, zero, F, zero, floors):
             return i
         solve_lower(block, F, s)
         solve_upper(block, F, s)
         for a in range(F):
-            x[i, a] = s[0, a, 0]
+            x[i, a] = s[0, a]
             mean[a] += p[i] * x[i, a]
     return -1
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,14 @@ Array = NDArray[np.float64]
 class Factors:
     """State of a fit.
 
-    table : (sum of I_n + 1, plus 1; S) stacked factors as described in `kernels`.
+    table : (sum of I_n + 1, plus 1; S) stacked factors as described in `kernels`, in double or single precision.
     V : (K, S) output factor; all ones, and never updated, for a single output.
     bias : (K,)
     rank : F; columns beyond it are zero.
     levels : (N,) I_n; offsets : (N,) first row of each mode; marginals : N arrays p_n (I_n,).
     """
 
-    table: Array
+    table: NDArray[Any]
     V: Array
     bias: Array
     rank: int
@@ -62,6 +63,11 @@ class Factors:
     def output_factor(self) -> Array:
         """A view of `V`, (K, F)."""
         return self.V[:, : self.rank]
+
+    def rounded(self) -> "Factors":
+        """The factors in single precision; infinite where they are beyond its range."""
+        with np.errstate(over="ignore"):
+            return replace(self, table=self.table.astype(np.float32))
 
     def copy(self) -> "Factors":
         return replace(self, table=self.table.copy(), V=self.V.copy(), bias=self.bias.copy())

@@ -20,14 +20,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
-from csid._fit import updates
+from csid._fit import sweeps, updates
 from csid._fit.als import ALSOptions, NumericalTrouble, fit_als
-from csid._fit.factors import Factors, random_factors
+from csid._fit.factors import Factors, random_factors, table_offsets, table_rows
 from csid._fit.penalties import penalty_bands
 from csid._fit.problem import Problem
-from csid._fit.statistics import Workers, level_sums, model_values, output_sums, partial_products, residual_sums
+from csid._fit.statistics import (
+    Workers,
+    level_sums,
+    model_values,
+    output_sums,
+    partial_products,
+    residual_sums,
+    row_parts,
+)
+from csid._fit.sweeps import Modes, Rows
 
 Array = NDArray[np.float64]
 
@@ -147,13 +155,12 @@ def run_chain(
     go_on: Callable[[Chain], bool] = lambda chain: True,
 ) -> None:
     """Sweep, and after `n_burn` sweeps keep every `thin`-th of `n_draws` states. Stops early when told not to go on."""
-    numbers = zip(problem.levels.tolist(), problem.ordered.tolist(), strict=True)
-    modes = [ModePrior.of(levels, ordered, prior.smoothness_order) for levels, ordered in numbers]
+    modes = stacked_modes(problem, prior, mode_priors(problem, prior.smoothness_order))
     heavy = np.isfinite(prior.degrees_of_freedom)
     for sweep in range(n_burn + n_draws):
         scaled = draw_row_scales(problem, prior, chain.state, rng) if heavy else problem
-        draw_factors(scaled, prior, modes, chain.state, rng, workers)
-        draw_weights(scaled, prior, chain.state, rng, workers)
+        read = draw_factors(scaled, prior, modes, chain.state, rng, workers)
+        draw_weights(scaled, prior, chain.state, read, rng, workers)
         chain.residual.append(draw_noise(scaled, prior, chain.state, rng, workers, problem.total_weight))
         chain.alpha.append(chain.state.alpha.copy())
         if sweep >= n_burn and (sweep - n_burn) % thin == thin - 1:
@@ -163,59 +170,111 @@ def run_chain(
             break
 
 
+def mode_priors(problem: Problem, order: int) -> list[ModePrior]:
+    """The prior of each mode."""
+    numbers = zip(problem.levels.tolist(), problem.ordered.tolist(), strict=True)
+    return [ModePrior.of(levels, ordered, order) for levels, ordered in numbers]
+
+
+def stacked_modes(problem: Problem, prior: Prior, priors: list[ModePrior]) -> Modes:
+    """What is known of the modes, in the rows of a stacked table of factors."""
+    offsets, rows = table_offsets(problem.levels), table_rows(problem.levels)
+    widths = np.array([len(one.unit) for one in priors])
+    marginals, pull, unit = np.zeros(rows), np.zeros(rows), np.zeros((rows, widths.max()))
+    for start, p, one in zip(offsets.tolist(), problem.marginals, priors, strict=True):
+        here = slice(start, start + len(p))
+        marginals[here], pull[here] = p, one.pull
+        unit[here, : len(one.unit)] = one.unit.T
+    ranks, rates = np.array([one.rank for one in priors]), prior.smoothness[1] / problem.levels
+    return Modes(problem.levels, offsets, marginals, unit, widths, pull, ranks, float(prior.nu), rates)
+
+
 def draw_factors(
-    problem: Problem, prior: Prior, modes: list[ModePrior], state: State, rng: np.random.Generator, workers: Workers
-) -> None:
-    """Each factor given the others, then its smoothness precisions."""
-    factors, F = state.factors, state.factors.rank
-    nu, apart = np.full(F, prior.nu), np.empty(F)
-    shape, rate = prior.smoothness
-    for k, outside, others in partial_products(problem, factors, workers):
-        mode, levels = modes[k], int(problem.levels[k])
-        sums = level_sums(problem, factors, k, outside, others, workers)
-        G = np.zeros(sums[0].shape[1:]) if problem.any_missing[k] else None
+    problem: Problem, prior: Prior, modes: Modes, state: State, rng: np.random.Generator, workers: Workers
+) -> Factors:
+    """Each factor given the others, then its smoothness precisions. Returns the factors as sums over rows read them.
+
+    Sums are in single precision as long as its rounding is small beside the prior, and in double precision otherwise.
+    """
+    factors = state.factors
+    update = _draw_at_once if len(row_parts(problem.n_rows)) == 1 else _draw_in_parts
+    for read in [factors.rounded(), factors] if single_is_enough(problem, prior, state) else [factors]:
+        noise = rng.standard_normal((len(modes.pull), factors.rank))
+        gammas = rng.standard_gamma(prior.smoothness[0] + 0.5 * modes.ranks[:, None], state.mu.shape)
+        with np.errstate(over="ignore"):
+            if update(problem, modes, state, read, noise, gammas, workers):
+                return read
+    raise NumericalTrouble("the products of factors overflow. Lower `rank`, or use fewer predictors.")
+
+
+def single_is_enough(problem: Problem, prior: Prior, state: State) -> bool:
+    """Whether what sums over rows lose in single precision is small beside the prior."""
+    lost = np.finfo(np.float32).eps * float(state.alpha.max()) * problem.total_weight
+    return bool(lost < 10.0 * prior.nu)
+
+
+def _draw_at_once(
+    problem: Problem, modes: Modes, state: State, read: Factors, noise: Array, gammas: Array, workers: Workers
+) -> bool:
+    """All factors in one compiled call; false when numbers overflow."""
+    factors = state.factors
+    starts = problem.roots[:, None].astype(read.table.dtype)
+    rows = Rows(*problem.cells, problem.roots, starts, problem.targets)
+    G = _room_for_missing(problem, factors)
+    V, alpha, mu = factors.V, state.alpha, state.mu
+    status = sweeps.draw_factors(rows, modes, factors.bias, V, alpha, G, noise, gammas, factors.table, read.table, mu)
+    return bool(status == updates.DONE)
+
+
+def _draw_in_parts(
+    problem: Problem, modes: Modes, state: State, read: Factors, noise: Array, gammas: Array, workers: Workers
+) -> bool:
+    """The same, one factor after another, with sums over rows in threads."""
+    factors, apart = state.factors, np.empty(state.factors.rank)
+    for k, outside, others in partial_products(problem, read, workers):
+        start = int(modes.offsets[k])
+        stop = start + int(modes.levels[k])
         status = updates.sample(
-            *sums,
+            *level_sums(problem, read, k, outside, others, workers),
             factors.V,
             state.alpha,
-            problem.marginals[k],
-            G,
-            mode.unit,
-            mode.pull,
+            modes.marginals[start:stop],
+            _room_for_missing(problem, factors),
+            modes.unit[start:stop],
+            modes.widths[k],
+            modes.pull[start:stop],
             state.mu[k],
-            nu,
-            rng.standard_normal((levels + 1, F)),
-            F,
+            modes.nu,
+            noise[start : stop + 1],
+            factors.rank,
             factors.padded_factor(k),
             apart,
         )
         if status == updates.OVERFLOW:
-            raise NumericalTrouble("the products of factors overflow. Lower `rank`, or use fewer predictors.")
-        state.mu[k] = rng.gamma(shape + 0.5 * mode.rank, 1.0 / (rate / levels + 0.5 * apart))
+            return False
+        read.padded_factor(k)[:] = factors.padded_factor(k)
+        state.mu[k] = gammas[k] / (modes.rates[k] + 0.5 * apart)
+    return True
 
 
-def draw_weights(problem: Problem, prior: Prior, state: State, rng: np.random.Generator, workers: Workers) -> None:
+def _room_for_missing(problem: Problem, factors: Factors) -> Array | None:
+    """G of `updates.sample`, if any predictor is missing in some row."""
+    S = factors.table.shape[1]
+    return np.zeros((S, S)) if problem.any_missing.any() else None
+
+
+def draw_weights(
+    problem: Problem, prior: Prior, state: State, read: Factors, rng: np.random.Generator, workers: Workers
+) -> None:
     """The output factor V, one row after another, then the precisions of its columns."""
     F, V = state.factors.rank, state.factors.output_factor
-    gram, rhs = output_sums(problem, state.factors, workers)
+    gram, rhs = output_sums(problem, read, workers)
     for j, alpha in enumerate(state.alpha):
         root = np.linalg.cholesky(alpha * gram[:F, :F] + np.diag(state.tau))
-        half = solve_triangular(root, alpha * rhs[j, :F], lower=True)
-        V[j] = solve_triangular(root, half + rng.standard_normal(F), lower=True, trans="T")
+        half = np.linalg.solve(root, alpha * rhs[j, :F])
+        V[j] = np.linalg.solve(root.T, half + rng.standard_normal(F))
     shape, rate = prior.weight
     state.tau[:] = rng.gamma(shape + 0.5 * len(V), 1.0 / (rate + 0.5 * (V**2).sum(axis=0)))
-
-
-def draw_row_scales(problem: Problem, prior: Prior, state: State, rng: np.random.Generator) -> Problem:
-    """The problem with its weights multiplied by what the precision of the noise is multiplied by in each row.
-
-    Student's t is a normal whose precision alpha is multiplied by lambda_m ~ Gamma(df / 2, df / 2), which is Gamma
-    again given the residuals. Outputs of a row share it.
-    """
-    df = prior.degrees_of_freedom
-    squares = (problem.targets - model_values(problem, state.factors)) ** 2 @ state.alpha
-    scales = rng.gamma(0.5 * (df + problem.n_outputs), 2.0 / (df + squares))
-    return problem.with_weights(problem.weights * scales)
 
 
 def draw_noise(
@@ -238,3 +297,15 @@ def draw_noise(
     shape, rate = prior.noise
     state.alpha[:] = rng.gamma(shape + 0.5 * (M if count is None else count), 1.0 / (rate + 0.5 * squares))
     return np.asarray(squares / M)
+
+
+def draw_row_scales(problem: Problem, prior: Prior, state: State, rng: np.random.Generator) -> Problem:
+    """The problem with its weights multiplied by what the precision of the noise is multiplied by in each row.
+
+    Student's t is a normal whose precision alpha is multiplied by lambda_m ~ Gamma(df / 2, df / 2), which is Gamma
+    again given the residuals. Outputs of a row share it.
+    """
+    df = prior.degrees_of_freedom
+    squares = (problem.targets - model_values(problem, state.factors)) ** 2 @ state.alpha
+    scales = rng.gamma(0.5 * (df + problem.n_outputs), 2.0 / (df + squares))
+    return problem.with_weights(problem.weights * scales)

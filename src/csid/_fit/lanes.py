@@ -1,9 +1,10 @@
-"""Eight float64 lanes as one value inside compiled loops.
+"""Eight lanes of numbers, float64 or float32, as one value inside compiled loops.
 
 Numba leaves vectorisation to LLVM's loop vectoriser, which cannot keep a block of sums in registers across a loop
-over rows. These few operations on `<8 x double>` say it directly; LLVM maps them onto whatever the CPU has (two AVX2
-registers, one AVX-512 register, four of NEON). Arrays handed in are C-contiguous, with rows padded to a multiple of
-`WIDTH`. An index is one number per axis, or a single one into the flat array; it is not checked, and never negative.
+over rows. These few operations on `<8 x double>` or `<8 x float>` say it directly; LLVM maps them onto whatever the
+CPU has (eight doubles are two AVX2 registers, one AVX-512 register, or four of NEON). Arrays handed in are
+C-contiguous, with rows padded to a multiple of `WIDTH`. An index is one number per axis, or a single one into the flat
+array; it is not checked, and never negative.
 Why: docs/decisions/0002-simd-lanes.md.
 """
 
@@ -14,24 +15,27 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
 WIDTH = 8
-_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-_UNALIGNED = 8
 
 
 class Lanes(types.Type):
-    """The Numba type of eight float64 lanes."""
+    """The Numba type of eight lanes of one floating point type."""
 
-    def __init__(self) -> None:
-        super().__init__(name="csid.Lanes")
+    def __init__(self, element: types.Float) -> None:
+        self.element = element
+        super().__init__(name=f"csid.Lanes({element})")
+
+    @property
+    def vector(self) -> ir.VectorType:
+        return ir.VectorType(ir.DoubleType() if self.element == types.float64 else ir.FloatType(), WIDTH)
 
 
-_lanes = Lanes()
+_float64_lanes = Lanes(types.float64)
 
 
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, _VECTOR)
+        super().__init__(dmm, fe_type, fe_type.vector)
 
 
 def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -49,8 +53,19 @@ def _indices(index: Any) -> Any:
     return types.StarArgTuple([types.intp] * len(index))  # type: ignore[attr-defined]
 
 
-def _broadcast(builder: Any, scalar: Any) -> Any:
-    undefined = ir.Constant(_VECTOR, ir.Undefined)
+def _load(builder: Any, lanes: Lanes, pointer: Any) -> Any:
+    value = builder.load(builder.bitcast(pointer, lanes.vector.as_pointer()))
+    value.align = lanes.element.bitwidth // 8
+    return value
+
+
+def _store(builder: Any, lanes: Lanes, value: Any, pointer: Any) -> None:
+    written = builder.store(value, builder.bitcast(pointer, lanes.vector.as_pointer()))
+    written.align = lanes.element.bitwidth // 8
+
+
+def _broadcast(builder: Any, lanes: Lanes, scalar: Any) -> Any:
+    undefined = ir.Constant(lanes.vector, ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH))
 
@@ -58,27 +73,40 @@ def _broadcast(builder: Any, scalar: Any) -> Any:
 @intrinsic
 def load(typingctx: Any, array: Any, *index: Any) -> Any:
     """The eight elements of `array` from an index on."""
+    lanes = Lanes(array.dtype)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _element(context, builder, signature.args[0], args[0], cgutils.unpack_tuple(builder, args[1]))
-        value = builder.load(builder.bitcast(pointer, _VECTOR.as_pointer()))
-        value.align = _UNALIGNED
-        return value
+        return _load(builder, lanes, pointer)
 
-    return _lanes(array, _indices(index)), codegen
+    return lanes(array, _indices(index)), codegen
 
 
 @intrinsic
 def store(typingctx: Any, array: Any, value: Any, *index: Any) -> Any:
     """Write eight lanes to `array` from an index on."""
+    lanes = Lanes(array.dtype)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _element(context, builder, signature.args[0], args[0], cgutils.unpack_tuple(builder, args[2]))
-        written = builder.store(args[1], builder.bitcast(pointer, _VECTOR.as_pointer()))
-        written.align = _UNALIGNED
+        _store(builder, lanes, args[1], pointer)
         return context.get_dummy_value()
 
-    return types.void(array, _lanes, _indices(index)), codegen
+    return types.void(array, lanes, _indices(index)), codegen
+
+
+@intrinsic
+def add_to(typingctx: Any, array: Any, value: Any, *index: Any) -> Any:
+    """Add eight lanes to the elements of `array`, of the same or a higher precision, from an index on."""
+    lanes = Lanes(array.dtype)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element(context, builder, signature.args[0], args[0], cgutils.unpack_tuple(builder, args[2]))
+        more = args[1] if value == lanes else builder.fpext(args[1], lanes.vector)
+        _store(builder, lanes, builder.fadd(_load(builder, lanes, pointer), more), pointer)
+        return context.get_dummy_value()
+
+    return types.void(array, value, _indices(index)), codegen
 
 
 @intrinsic
@@ -107,23 +135,35 @@ def poke(typingctx: Any, array: Any, value: Any, *index: Any) -> Any:
 
 @intrinsic
 def splat(typingctx: Any, scalar: Any) -> Any:
-    """The same number in every lane."""
+    """The same number in every lane, in double precision."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _broadcast(builder, args[0])
+        return _broadcast(builder, _float64_lanes, args[0])
 
-    return _lanes(types.float64), codegen
+    return _float64_lanes(types.float64), codegen
+
+
+@intrinsic
+def splat_like(typingctx: Any, array: Any, scalar: Any) -> Any:
+    """The same number in every lane, in the precision of `array`."""
+    lanes = Lanes(array.dtype)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _broadcast(builder, lanes, args[1])
+
+    return lanes(array, array.dtype), codegen
 
 
 @intrinsic
 def load_splat(typingctx: Any, array: Any, *index: Any) -> Any:
     """The element of `array` at an index, in every lane."""
+    lanes = Lanes(array.dtype)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _element(context, builder, signature.args[0], args[0], cgutils.unpack_tuple(builder, args[1]))
-        return _broadcast(builder, builder.load(pointer))
+        return _broadcast(builder, lanes, builder.load(pointer))
 
-    return _lanes(array, _indices(index)), codegen
+    return lanes(array, _indices(index)), codegen
 
 
 @intrinsic
@@ -133,7 +173,7 @@ def sub(typingctx: Any, x: Any, y: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.fsub(*args)
 
-    return _lanes(_lanes, _lanes), codegen
+    return x(x, x), codegen
 
 
 @intrinsic
@@ -143,7 +183,7 @@ def mul(typingctx: Any, x: Any, y: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.fmul(*args)
 
-    return _lanes(_lanes, _lanes), codegen
+    return x(x, x), codegen
 
 
 @intrinsic
@@ -154,7 +194,7 @@ def mul_add(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
         product = builder.fmul(args[0], args[1], flags=("contract",))
         return builder.fadd(product, args[2], flags=("contract",))
 
-    return _lanes(_lanes, _lanes, _lanes), codegen
+    return x(x, x, x), codegen
 
 
 @intrinsic
@@ -165,7 +205,7 @@ def sub_mul(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
         product = builder.fmul(args[0], args[1], flags=("contract",))
         return builder.fsub(args[2], product, flags=("contract",))
 
-    return _lanes(_lanes, _lanes, _lanes), codegen
+    return x(x, x, x), codegen
 
 
 @intrinsic
@@ -179,4 +219,4 @@ def total(typingctx: Any, x: Any) -> Any:
             lane = [builder.fadd(lane[i], lane[i + half]) for i in range(half)]
         return lane[0]
 
-    return types.float64(_lanes), codegen
+    return x.element(x), codegen

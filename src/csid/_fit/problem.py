@@ -120,14 +120,29 @@ def _same_as_first(columns: list[NDArray[Any]], order: NDArray[np.intp], starts:
     return all(np.array_equal(column[order], column[first]) for column in columns)
 
 
+def _columns_of_cells(problem: Problem) -> list[NDArray[Any]]:
+    """Whole numbers that are the same in two rows if the rows fall on the same cell."""
+    columns: list[NDArray[Any]] = list(problem.codes.T)
+    if len(problem.fractions):
+        columns += list(problem.fractions.T.view(np.uint32))
+    return columns
+
+
+def ordered_by_cell(problem: Problem) -> Problem:
+    """The same rows in an order that depends on their cells alone, so that sums over them round the same.
+
+    Rows on the same cell keep their order.
+    """
+    order = np.argsort(_hash_rows(_columns_of_cells(problem)), kind="stable")
+    return replace(problem.take(order), within=problem.within)
+
+
 def merge_repeated_cells(problem: Problem) -> Problem:
     """Merge rows that fall on the same cell into one with their summed weight and mean target: Eq. (5) to Eq. (6).
 
     The objective is unchanged: the spread inside a cell is kept in `within`.
     """
-    columns = list(problem.codes.T)
-    if len(problem.fractions):
-        columns += list(problem.fractions.T.view(np.uint32))
+    columns = _columns_of_cells(problem)
     hashes = _hash_rows(columns)
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]

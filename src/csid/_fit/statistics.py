@@ -68,14 +68,15 @@ def partial_products(
     Each level of splitting keeps one array of products, as far as memory is given to them.
     """
     everyone = np.arange(problem.n_modes, dtype=np.intp)
+    roots = problem.roots[:, None].astype(factors.table.dtype, copy=False)
     if problem.n_modes <= _MODES_MULTIPLIED_ANEW:
         for k in range(problem.n_modes):
-            yield k, problem.roots[:, None], np.concatenate([everyone[:k], everyone[k + 1 :]])
+            yield k, roots, np.concatenate([everyone[:k], everyone[k + 1 :]])
         return
     S = factors.table.shape[1]
     allowed = max(_PARTIAL_PRODUCT_BYTES, _PARTIAL_PRODUCT_SHARE * problem.data_bytes) // (8 * S * problem.n_rows)
     depth = int(min(allowed, np.ceil(np.log2(problem.n_modes / _MODES_MULTIPLIED_ANEW)), _MOST_SPLITS))
-    arrays = [np.empty((problem.n_rows, S)) for _ in range(depth)]
+    arrays = [np.empty((problem.n_rows, S), factors.table.dtype) for _ in range(depth)]
     branches = int(np.ceil((problem.n_modes / _MODES_MULTIPLIED_ANEW) ** (1.0 / depth))) if depth > 0 else 1
 
     def visit(
@@ -89,7 +90,7 @@ def partial_products(
             multiply(problem, factors, outside, np.setdiff1d(group, part), arrays[0], workers)
             yield from visit(part, arrays[0], arrays[1:])
 
-    yield from visit(everyone, problem.roots[:, None], arrays)
+    yield from visit(everyone, roots, arrays)
 
 
 def multiply(
@@ -116,8 +117,8 @@ def level_sums(
 ) -> LevelSums:
     """The sums D, O, R of `kernels.accumulate` over all rows: what the normal equations of mode k need of the data."""
     S = factors.table.shape[1]
-    levels = int(problem.levels[k]) + 1
-    shape_O = (levels if len(problem.fractions) else 0, S, S)
+    levels = int(problem.levels[k]) + 1 if k >= 0 else 1
+    shape_O = (levels if len(problem.fractions) and k >= 0 else 0, S, S)
 
     def accumulate(part: tuple[int, int]) -> LevelSums:
         D, O, R = np.zeros((levels, S, S)), np.zeros(shape_O), np.zeros((levels, problem.n_outputs, S))
@@ -149,11 +150,10 @@ def level_sums(
 
 def output_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
     """Sums over rows for the output mode: Gram matrix (S, S) shared by all outputs, right-hand sides (K, S)."""
-    k = int(np.argmin(problem.levels))
     modes = np.arange(problem.n_modes, dtype=np.intp)
-    D, O, R = level_sums(problem, factors, k, problem.roots[:, None], modes, workers)
-    lower = np.tril(D.sum(axis=0) + 2.0 * O.sum(axis=0))
-    return lower + np.tril(lower, -1).T, R.sum(axis=0)
+    D, _, R = level_sums(problem, factors, -1, problem.roots[:, None].astype(factors.table.dtype), modes, workers)
+    upper = np.triu(D[0])
+    return upper + np.triu(upper, 1).T, R[0]
 
 
 def model_values(problem: Problem, factors: Factors, start: int = 0, stop: int | None = None) -> Array:

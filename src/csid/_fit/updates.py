@@ -9,7 +9,7 @@ import numpy as np
 
 from csid._fit.blocks import lowers, product, relax, solve
 from csid._fit.compiled import inner, kernel
-from csid._fit.lanes import WIDTH, load, peek, poke, store
+from csid._fit.lanes import WIDTH, load, load_splat, mul, mul_add, peek, poke, splat, store
 
 DONE, OVERFLOW = 0, 1
 
@@ -35,30 +35,36 @@ def assemble(
     Blocks H are the sums times V^T V, each output with its scale; right-hand sides are contracted with V. The rows in
     which the predictor is missing add to rhs, and give G. All are zero before.
     """
-    levels = len(p)
-    VtV = np.zeros((F, F))
-    for a in range(F):
-        for b in range(a + 1):
-            for j in range(V.shape[0]):
-                poke(VtV, peek(VtV, a, b) + peek(scale, j) * peek(V, j, a) * peek(V, j, b), a, b)
-            if G is not None:
-                value = peek(VtV, a, b) * peek(D, levels, a, b)
-                poke(G, value, a, b)
-                poke(G, value, b, a)
-    for i in range(levels):
+    levels, S = len(p), D.shape[1]
+    VtV = np.zeros((S, S))
+    for j in range(V.shape[0]):
         for a in range(F):
-            for b in range(a + 1):
-                value = peek(VtV, a, b) * peek(D, i, a, b)
-                poke(H, value, 0, i, a, b)
-                poke(H, value, 0, i, b, a)
-            if len(O) > 0:
-                for b in range(a + 1):
-                    value = peek(VtV, a, b) * peek(O, i, a, b)
-                    poke(H, value, 1, i, a, b)
-                    poke(H, value, 1, i, b, a)
-            for j in range(V.shape[0]):
-                of_output = peek(R, i, j, a) + peek(p, i) * peek(R, levels, j, a)
-                poke(rhs, peek(rhs, i, a) + peek(scale, j) * peek(V, j, a) * of_output, i, a)
+            for g in range(0, S, WIDTH):
+                scaled = splat(peek(scale, j) * peek(V, j, a))
+                store(VtV, mul_add(scaled, load(V, j, g), load(VtV, a, g)), a, g)
+    for i in range(levels):
+        _multiply_symmetric(VtV, D, i, F, H, i)
+        if len(O) > 0:
+            _multiply_symmetric(VtV, O, i, F, H, levels + i)
+        for j in range(V.shape[0]):
+            for g in range(0, S, WIDTH):
+                of_output = mul_add(load_splat(p, i), load(R, levels, j, g), load(R, i, j, g))
+                scaled = mul(load_splat(scale, j), load(V, j, g))
+                store(rhs, mul_add(scaled, of_output, load(rhs, i, g)), i, g)
+    if G is not None:
+        _multiply_symmetric(VtV, D, levels, F, G, np.intp(0))
+
+
+@inner
+def _multiply_symmetric(factor: Any, blocks: Any, i: int, F: int, out: Any, at: int) -> None:
+    """Block `at` of `out` <- factor * block i, entry by entry, from the upper triangle of a symmetric block."""
+    S = factor.shape[1]
+    for a in range(F):
+        for g in range(a - a % WIDTH, S, WIDTH):
+            store(out, mul(load(factor, a, g), load(blocks, i, a, g)), (at * S + a) * S + g)
+    for a in range(F):
+        for b in range(a):
+            poke(out, peek(out, (at * S + b) * S + a), (at * S + a) * S + b)
 
 
 @inner
@@ -164,9 +170,10 @@ def sample(
     p: Any,
     G: Any,
     unit: Any,
+    width: int,
     pull: Any,
     mu: Any,
-    nu: Any,
+    nu: float,
     noise: Any,
     F: int,
     A: Any,
@@ -175,21 +182,21 @@ def sample(
     """Draw A, (I + 1, S) with `p^T A` last, from its Gaussian given everything else.
 
     D, O, R, V, alpha, p, G : the data's part, see `assemble` and `minimise`; alpha (K,) are noise precisions.
-    The prior of column f has the precision `mu_f unit + nu_f I`; entries are drawn to 1, by nu_f and where `pull` is 1
-    by mu_f too. unit : (w, I) diagonals; noise : (I + 1, F) standard normal numbers.
+    The prior of column f has the precision `mu_f unit + nu I`; entries are drawn to 1, by nu and where `pull` is 1
+    by mu_f too. unit : (I, w), its diagonals, `width` of them; noise : (I + 1, F) standard normal numbers.
     apart : (F,), filled with what an update of mu needs, (a - 1)^T unit (a - 1).
     OVERFLOW when the system cannot be factored.
     """
     levels, S = len(p), D.shape[1]
-    width = max(2 if len(O) > 0 else 1, unit.shape[0])
-    H, rhs, x = np.zeros((width, levels, S, S)), np.zeros((levels, S)), np.zeros((levels, S))
+    H = np.zeros((max(2 if len(O) > 0 else 1, width), levels, S, S))
+    rhs, x = np.zeros((levels, S)), np.zeros((levels, S))
     assemble(D, O, R, V, alpha, p, F, H, rhs, G)
     for i in range(levels):
         for a in range(F):
-            for d in range(unit.shape[0]):
-                poke(H, peek(H, d, i, a, a) + peek(mu, a) * peek(unit, d, i), d, i, a, a)
-            poke(H, peek(H, 0, i, a, a) + peek(nu, a), 0, i, a, a)
-            poke(rhs, peek(rhs, i, a) + peek(nu, a) + peek(mu, a) * peek(pull, i), i, a)
+            for d in range(width):
+                poke(H, peek(H, d, i, a, a) + peek(mu, a) * peek(unit, i, d), d, i, a, a)
+            poke(H, peek(H, 0, i, a, a) + nu, 0, i, a, a)
+            poke(rhs, peek(rhs, i, a) + nu + peek(mu, a) * peek(pull, i), i, a)
     if solve(H, F, rhs, p, G, noise, x) >= 0:
         return OVERFLOW
     for a in range(F):
@@ -197,9 +204,9 @@ def sample(
         for i in range(levels):
             here = peek(x, i, a) - 1.0
             poke(A, peek(x, i, a), i, a)
-            rough += peek(unit, 0, i) * here * here
-            for d in range(1, min(unit.shape[0], levels - i)):
-                rough += 2.0 * peek(unit, d, i) * here * (peek(x, i + d, a) - 1.0)
+            rough += peek(unit, i, 0) * here * here
+            for d in range(1, min(width, levels - i)):
+                rough += 2.0 * peek(unit, i, d) * here * (peek(x, i + d, a) - 1.0)
         poke(apart, max(rough, 0.0), a)
     _average_levels(A, p, F)
     return DONE
