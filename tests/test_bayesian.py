@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import csid.bayesian
+import csid.pilot
 from csid import BayesianCSIDRegressor
 from csid.portfolio import SETTINGS, Job, Setting, run_jobs
 from fit.strategies import build_problem
@@ -100,7 +101,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 def test_different_levels_meet_on_common_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws moved to the union of two grids predict what they did on their own; also for rows with missing cells."""
-    monkeypatch.setattr(csid.bayesian, "_FEWEST_ROWS_FOR_PILOT", 1000)  # without a pilot, both priors have a share
+    monkeypatch.setattr(csid.pilot, "_FEWEST_ROWS", 1000)  # without a pilot, both priors have a share
     X, y = _system(600)
     X.loc[::7, "a"] = np.nan
     model = BayesianCSIDRegressor(**QUICK, prior=["medium", "fine"], n_chains=2).fit(X, y)
@@ -126,7 +127,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Setting, Array | No
             calls.append((problem, setting, error))
             return Job.new(problem, setting, error, *rest)
 
-    monkeypatch.setattr(csid.bayesian, "Job", Spy)
+    for module in (csid.pilot, csid.bayesian):
+        monkeypatch.setattr(module, "Job", Spy)
     return calls
 
 
@@ -151,11 +153,25 @@ def test_repeated_rows_are_merged_unless_each_has_its_scale(
 
 
 def test_draws_are_weighted_by_the_share_of_their_prior(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csid.bayesian, "stacking_shares", lambda *_: np.array([0.8, 0.2]))
+    monkeypatch.setattr(csid.pilot, "stacking_shares", lambda *_: np.array([0.8, 0.2]))
     model = BayesianCSIDRegressor(**QUICK, prior=["medium", "smooth"], n_chains=3).fit(*_system(200))
     assert [owner for *_, owner in model._chains] == [0, 0, 1]
     per_chain = model.posterior_.shares.reshape(3, -1).sum(axis=1)
     assert_allclose(per_chain, [0.4, 0.4, 0.2])
+
+
+def test_what_a_missing_value_means_is_learned_where_it_means_something() -> None:
+    """Hidden where y is large, a predictor says most by its absence; hidden at random, it says nothing."""
+    X, y = _system(600)
+    at_random = X.assign(a=X["a"].mask(np.random.default_rng(0).uniform(size=600) < 0.3))
+    where_large = X.assign(a=X["a"].mask(y > np.quantile(y, 0.8)))
+    model = BayesianCSIDRegressor(**QUICK, prior="medium")
+    assert clone(model).fit(where_large, y).missing_ == "level"
+    assert clone(model).fit(X, y).missing_ == "marginalize"
+    told = clone(model).set_params(missing="marginalize").fit(where_large, y)
+    assert told.missing_ == "marginalize"
+    assert clone(model).fit(where_large, y).score(where_large, y) > told.score(where_large, y)
+    assert clone(model).fit(at_random, y).score(at_random, y) > 0.5
 
 
 def test_automatic_levels_are_bounded_by_the_rows() -> None:

@@ -3,7 +3,7 @@
 import threading
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -16,54 +16,28 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from csid._fit.gibbs import Chain
-from csid._fit.problem import Problem, merge_repeated_cells, ordered_by_cell
+from csid._fit.problem import Problem
 from csid.cpd import CPD
 from csid.diagnostics import convergence
-from csid.encoding import Encoding, Interpolation, Missing, fit_encoding, moved_factor, refine
+from csid.encoding import Encoding, Interpolation, Missing, moved_factor, refine
 from csid.estimator import TensorRegressor, centre_and_scale, problem_of
 from csid.inputs import categorical_flags, check_table, check_targets, check_weights, number_of_rows
-from csid.portfolio import (
-    SETTINGS,
-    Job,
-    Setting,
-    adapted_prior,
-    chains_per_setting,
-    chosen_settings,
-    run_jobs,
-    stacking_shares,
-    stretch_of,
-    values_at,
-)
-from csid.posterior import Mixture, Posterior
+from csid.pilot import Coding, Pilot, Plan, Table, Verdict
+from csid.portfolio import SETTINGS, Job, Setting, adapted_prior, chains_per_setting, chosen_settings, run_jobs
+from csid.posterior import Posterior
 from csid.progress import chain_progress
 
 Array = NDArray[np.float64]
 Effort = Literal["fast", "default", "best"]
 
-_FEWEST_ROWS_FOR_PILOT = 60
-_HELD_OUT_SHARE = 0.2
 _PREDICTED_ROWS = 1 << 12
 _DRIFT = 0.05
-_FEWEST_LEVELS = 32
 _HEAVY_TAILS = 4.0
 
-
-class _Plan(NamedTuple):
-    """How much is sampled: sweeps and chains of the pilot and of the fit, and most rows of the pilot."""
-
-    pilot_chains: int
-    pilot_burn: int
-    pilot_draws: int
-    pilot_rows: int
-    chains: int
-    burn: int
-    draws: int
-
-
-_PLANS: dict[Effort, _Plan] = {
-    "fast": _Plan(1, 20, 20, 3_000, 3, 40, 32),
-    "default": _Plan(1, 40, 40, 5_000, 8, 50, 52),
-    "best": _Plan(3, 60, 60, 20_000, 16, 150, 150),
+_PLANS: dict[Effort, Plan] = {
+    "fast": Plan(1, 20, 20, 3_000, 16, 3, 40, 32),
+    "default": Plan(1, 30, 30, 4_000, 16, 8, 40, 48),
+    "best": Plan(3, 60, 60, 20_000, 32, 16, 150, 150),
 }
 
 
@@ -75,17 +49,6 @@ class Uncertainty(NamedTuple):
     total: Array
 
 
-@dataclass(frozen=True)
-class _Data:
-    """A checked table with standardised targets."""
-
-    X: Any
-    targets: Array
-    weights: Array
-    names: list[str]
-    flags: Sequence[bool | None]
-
-
 class BayesianCSIDRegressor(TensorRegressor):
     """Canonical system identification with a posterior: nothing to tune, and intervals.
 
@@ -95,7 +58,7 @@ class BayesianCSIDRegressor(TensorRegressor):
 
     Parameters
     ----------
-    rank : int, default=16
+    rank : int, default=32
         Number of components of each draw.
     levels : int or "auto", default="auto"
         Most levels of a continuous predictor; "auto" leaves it to the priors (32, 64 or 200, but from 32 on
@@ -117,7 +80,10 @@ class BayesianCSIDRegressor(TensorRegressor):
     max_rank : int, default=2048
         Bound on the rank of the tensor that predicts: fewer draws of each chain are kept, at least one, when `rank`
         times their number exceeds it. The time of a prediction grows with it; its error falls with the number of draws.
-    interpolation, categorical_features, missing : as in `CSIDRegressor`.
+    interpolation, categorical_features : as in `CSIDRegressor`.
+    missing : {"auto", "marginalize", "level"}, default="auto"
+        How a missing predictor enters: averaged over its distribution, as in the paper; as a level of its own, which
+        can learn what it means that a value is missing; or "auto", whichever of the two a pilot finds better.
     warm_start : bool, default=False
         Continue the chains of the previous fit on the same rows, and add to its draws.
     random_state : int, RandomState instance or None, default=None
@@ -136,6 +102,8 @@ class BayesianCSIDRegressor(TensorRegressor):
         The levels of each predictor and their marginals.
     shares_ : dict
         Share of each prior in the prediction.
+    missing_ : str
+        How missing predictors were treated: "marginalize" or "level".
     noise_ : array (K,)
         Scale of the noise: its standard deviation when it is normal.
     convergence_ : dict
@@ -162,7 +130,8 @@ class BayesianCSIDRegressor(TensorRegressor):
     """
 
     posterior_: Posterior
-    _held_out: tuple[Array, Array | None]
+    _coding: Coding
+    _verdict: Verdict
     _tamer = "a smaller `rank`"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -176,11 +145,12 @@ class BayesianCSIDRegressor(TensorRegressor):
         "noise": [StrOptions({"normal", "student"})],
         "start": [StrOptions({"random", "als"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
+        "missing": [StrOptions({"auto", "marginalize", "level"})],
     }
 
     def __init__(
         self,
-        rank: int = 16,
+        rank: int = 32,
         *,
         levels: int | Literal["auto"] = "auto",
         prior: str | Sequence[str] = "auto",
@@ -194,7 +164,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         max_rank: int = 2048,
         interpolation: Interpolation = "linear",
         categorical_features: Any = "from_dtype",
-        missing: Missing = "marginalize",
+        missing: Missing | Literal["auto"] = "auto",
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = -1,
@@ -248,18 +218,20 @@ class BayesianCSIDRegressor(TensorRegressor):
                 "keep the outputs, or fit anew with warm_start=False."
             )
         centre, scale = (self._centre, self._scale) if continued else centre_and_scale(targets, weights)
-        data = _Data(X, (targets - centre) / scale, weights, names, categorical_flags(self.categorical_features, names))
+        flags = categorical_flags(self.categorical_features, names)
+        table = Table(X, (targets - centre) / scale, weights, names, flags)
         plan = self._plan()
         seeds = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31))
         pilot_seeds, chain_seeds = seeds.spawn(2)
         if continued:
-            settings, shares, (stretch, error) = self._settings, np.array(list(self.shares_.values())), self._held_out
-            encodings, jobs, owners = self._continued_jobs(data, error, chain_seeds)
+            settings, verdict = self._settings, self._verdict
+            encodings, jobs, owners = self._continued_jobs(table, verdict.error, chain_seeds)
             n_burn = 0
         else:
             settings = self._chosen_settings()
-            shares, stretch, error = self._weigh(settings, data, plan, pilot_seeds)
-            encodings, jobs, owners = self._new_jobs(settings, shares, data, error, plan, chain_seeds)
+            coding, verdict = self._pilot(settings, table, plan, pilot_seeds)
+            encodings, jobs, owners = self._new_jobs(settings, coding, verdict, table, plan, chain_seeds)
+            self._coding = coding
             n_burn = plan.burn
         try:
             self._run(jobs, n_burn, plan.draws, "chains")
@@ -269,8 +241,8 @@ class BayesianCSIDRegressor(TensorRegressor):
                 raise
             encodings, owners = [encodings[at] for at in with_draws], [owners[at] for at in with_draws]
             jobs = [jobs[at] for at in with_draws]
-            shares = np.where(np.bincount(owners, minlength=len(shares)) > 0, shares, 0.0)
-            shares /= shares.sum()
+            left = np.where(np.bincount(owners, minlength=len(settings)) > 0, verdict.shares, 0.0)
+            verdict = verdict._replace(shares=left / left.sum())
             warnings.warn(
                 f"Interrupted: the fit keeps the draws made so far, of {len(jobs)} chain(s). "
                 "With warm_start=True, fit again to add to them.",
@@ -278,8 +250,7 @@ class BayesianCSIDRegressor(TensorRegressor):
                 stacklevel=3,
             )
 
-        self._keep(settings, shares, stretch, encodings, jobs, owners, data, centre, scale)
-        self._held_out = stretch, error
+        self._keep(settings, verdict, encodings, jobs, owners, table, centre, scale)
         self._one_output = y.ndim == 1
         self._warn_of_drift(plan)
         return self
@@ -337,7 +308,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         ]
         return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
-    def _plan(self) -> _Plan:
+    def _plan(self) -> Plan:
         plan = _PLANS[self.effort]
         given = {"chains": self.n_chains, "burn": self.n_burn, "draws": self.n_draws}
         return plan._replace(**{name: value for name, value in given.items() if value is not None})
@@ -356,102 +327,51 @@ class BayesianCSIDRegressor(TensorRegressor):
     def _degrees_of_freedom(self) -> float:
         return _HEAVY_TAILS if self.noise == "student" else np.inf
 
-    def _merged(self, problem: Problem) -> Problem:
-        """Repeated cells merged, unless every row has noise of its own scale, and rows in an order of their own."""
-        return ordered_by_cell(problem if self.noise == "student" else merge_repeated_cells(problem))
-
-    def _problem(self, setting: Setting, data: _Data, train: NDArray[np.intp]) -> tuple[Encoding, Problem]:
-        """Levels fitted on some rows, and all rows on them."""
-        encoding, rows = fit_encoding(
-            data.X,
-            len(data.targets),
-            data.names,
-            data.weights,
-            train,
-            setting.levels if self.levels != "auto" else min(setting.levels, max(_FEWEST_LEVELS, len(train) // 8)),
-            self.interpolation,
-            self.missing,
-            data.flags,
-        )
-        return encoding, problem_of(encoding, rows, data.weights, data.targets)
-
-    def _weigh(
-        self, settings: dict[str, Setting], data: _Data, plan: _Plan, seeds: np.random.SeedSequence
-    ) -> tuple[Array, Array, Array | None]:
-        """The pilot: shares (S,) of the settings, by what factor (K,) their spread is too narrow, and their error (K,).
-
-        Settings without caution come first; the least of their errors on the held-out rows is what the others heed.
-        """
-        n_rows, K = data.targets.shape
-        if len(settings) == 1 or n_rows < _FEWEST_ROWS_FOR_PILOT:
-            return np.full(len(settings), 1.0 / len(settings)), np.ones(K), None
-        rows = np.random.default_rng(seeds).permutation(n_rows)[: plan.pilot_rows]
-        n_train = len(rows) - int(_HELD_OUT_SHARE * len(rows))
-        some = _Data(_safe_indexing(data.X, rows), data.targets[rows], data.weights[rows], data.names, data.flags)
-        truth, weights = some.targets[n_train:], some.weights[n_train:]
-        groups: list[list[Chain]] = [[] for _ in settings]
-        each: list[Array] = [np.empty(0)] * len(settings)  # (draws, rows, K): values of each setting's draws
-        error: Array | None = None
-        own_seeds = seeds.spawn(len(settings))
-        for careful in (False, True):
-            stage = [at for at, setting in enumerate(settings.values()) if (setting.caution > 0.0) == careful]
-            jobs, held_out = [], []
-            for at in stage:
-                setting = list(settings.values())[at]
-                _, problem = self._problem(setting, some, np.arange(n_train))
-                train = self._merged(problem.take(np.arange(n_train)))
-                held_out.append(problem.take(np.arange(n_train, len(rows))))
-                generators = map(np.random.default_rng, own_seeds[at].spawn(plan.pilot_chains))
-                jobs.append([Job.new(train, setting, error, self.rank, rng, self.start) for rng in generators])
-            if not stage:
-                continue
-            self._run([job for group in jobs for job in group], plan.pilot_burn, plan.pilot_draws, "pilot chains")
-            for at, problem, group in zip(stage, held_out, jobs, strict=True):
-                groups[at] = [job.chain for job in group]
-                each[at] = np.concatenate([values_at(problem, chain) for chain in groups[at]])
-            if error is None:
-                errors = [np.average((truth - each[at].mean(axis=0)) ** 2, axis=0, weights=weights) for at in stage]
-                error = min(errors, key=np.sum)
-        shares = stacking_shares(np.array([values.mean(axis=0) for values in each]), truth, weights)
-        predictive = Mixture(
-            np.concatenate(each),
-            np.array([1.0 / np.sqrt(draw.alpha) for group in groups for chain in group for draw in chain.draws]),
-            np.concatenate(
-                [np.full(len(values), share / len(values)) for share, values in zip(shares, each, strict=True)]
-            ),
-            self._degrees_of_freedom,
-        )
-        missed = np.average((truth - predictive.mean) ** 2, axis=0, weights=weights)
-        return shares, stretch_of(predictive, truth), missed
+    def _pilot(
+        self, settings: dict[str, Setting], table: Table, plan: Plan, seeds: np.random.SeedSequence
+    ) -> tuple[Coding, Verdict]:
+        """How the table becomes levels, and what each setting is worth; where rows are few, as if all were equal."""
+        missing: Missing = "marginalize" if self.missing == "auto" else self.missing
+        coding = Coding(self.levels, self.interpolation, missing, merge=self.noise != "student")
+        equal = Verdict(np.full(len(settings), 1.0 / len(settings)), np.ones(table.targets.shape[1]), None)
+        rng = np.random.default_rng(seeds)
+        pilot = Pilot.on(table, plan, self.rank, self.start, self._degrees_of_freedom, self._run, rng)
+        if pilot is None:
+            return coding, equal
+        seeds_of_missing, seeds_of_settings = seeds.spawn(2)
+        some = list(settings.values())
+        if self.missing == "auto":
+            coding = replace(coding, missing=pilot.best_missing(coding, some[0], seeds_of_missing))
+        return coding, equal if len(some) == 1 else pilot.weigh(some, coding, seeds_of_settings)
 
     def _new_jobs(
         self,
         settings: dict[str, Setting],
-        shares: Array,
-        data: _Data,
-        error: Array | None,
-        plan: _Plan,
+        coding: Coding,
+        verdict: Verdict,
+        table: Table,
+        plan: Plan,
         seeds: np.random.SeedSequence,
     ) -> tuple[list[Encoding], list[Job], list[int]]:
         """Encodings of the settings with a share, their chains, and the setting that each chain belongs to."""
-        everyone = np.arange(len(data.targets))
+        everyone = np.arange(len(table))
         encodings, jobs, owners = [], [], []
-        counts = chains_per_setting(shares, plan.chains)
+        counts = chains_per_setting(verdict.shares, plan.chains)
         for at, (setting, count, seed) in enumerate(
             zip(settings.values(), counts, seeds.spawn(len(settings)), strict=True)
         ):
             if count == 0:
                 continue
-            encoding, problem = self._problem(setting, data, everyone)
-            problem = self._merged(problem)
-            for chain_seed in seed.spawn(count):
+            encoding, problem = coding.encode(table, setting, everyone)
+            problem = coding.settled(problem)
+            for rng in map(np.random.default_rng, seed.spawn(count)):
                 encodings.append(encoding)
                 owners.append(at)
-                jobs.append(Job.new(problem, setting, error, self.rank, np.random.default_rng(chain_seed), self.start))
+                jobs.append(Job.new(problem, setting, verdict.error, self.rank, rng, self.start))
         return encodings, jobs, owners
 
     def _continued_jobs(
-        self, data: _Data, error: Array | None, seeds: np.random.SeedSequence
+        self, table: Table, error: Array | None, seeds: np.random.SeedSequence
     ) -> tuple[list[Encoding], list[Job], list[int]]:
         """The chains of the previous fit, on these rows."""
         problems: dict[int, Problem] = {}
@@ -459,8 +379,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         settings = list(self._settings.values())
         for (encoding, chain, owner), seed in zip(self._chains, seeds.spawn(len(self._chains)), strict=True):
             if owner not in problems:
-                rows = encoding.encode(data.X, len(data.targets))
-                problems[owner] = self._merged(problem_of(encoding, rows, data.weights, data.targets))
+                rows = encoding.encode(table.X, len(table))
+                problem = problem_of(encoding, rows, table.weights, table.targets)
+                problems[owner] = self._coding.settled(problem)
             prior = adapted_prior(settings[owner], problems[owner], error)
             jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed)))
         return [encoding for encoding, _, _ in self._chains], jobs, [owner for _, _, owner in self._chains]
@@ -480,19 +401,19 @@ class BayesianCSIDRegressor(TensorRegressor):
     def _keep(
         self,
         settings: dict[str, Setting],
-        shares: Array,
-        stretch: Array,
+        verdict: Verdict,
         encodings: list[Encoding],
         jobs: list[Job],
         owners: list[int],
-        data: _Data,
+        table: Table,
         centre: Array,
         scale: Array,
     ) -> None:
         """Put the draws of all chains on common levels, and keep what predictions and further draws need."""
+        shares = verdict.shares
         kept = list({id(encoding): encoding for encoding in encodings}.values())
         same = all(np.array_equal(encoding.levels, kept[0].levels) for encoding in kept)
-        common = kept[0] if same else refine(kept, data.X, len(data.targets), data.weights)
+        common = kept[0] if same else refine(kept, table.X, len(table), table.weights)
         most = max(1, self.max_rank // (self.rank * len(jobs)))
         draws, weights, noise = [], [], []
         per_setting = np.bincount(owners, minlength=len(shares))
@@ -508,19 +429,22 @@ class BayesianCSIDRegressor(TensorRegressor):
                 weights.append(shares[owner] / (per_setting[owner] * len(chosen)))
                 noise.append(scale / np.sqrt(draw.alpha))
         shares_of_draws = np.array(weights) / np.sum(weights)
-        self.posterior_ = Posterior(tuple(draws), shares_of_draws, np.array(noise), stretch, self._degrees_of_freedom)
+        self.posterior_ = Posterior(
+            tuple(draws), shares_of_draws, np.array(noise), verdict.stretch, self._degrees_of_freedom
+        )
         self.encoding_ = common
         self.cpd_ = self.posterior_.mean
+        self.missing_ = self._coding.missing
         self.shares_ = dict(zip(settings, shares.tolist(), strict=True))
         self.history_ = [scale / np.sqrt(np.array(job.chain.alpha)) for job in jobs]
         self.convergence_ = convergence([job.chain for job in jobs], owners)
         self.noise_ = np.sqrt(self.posterior_.shares @ self.posterior_.noise**2)
         self.n_iter_ = max(len(job.chain.alpha) for job in jobs)
-        self.n_samples_ = len(data.targets)
-        self._settings, self._centre, self._scale = settings, centre, scale
+        self.n_samples_ = len(table)
+        self._settings, self._verdict, self._centre, self._scale = settings, verdict, centre, scale
         self._chains = list(zip(encodings, (job.chain for job in jobs), owners, strict=True))
 
-    def _warn_of_drift(self, plan: _Plan) -> None:
+    def _warn_of_drift(self, plan: Plan) -> None:
         if self.convergence_["drift"] > _DRIFT:
             warnings.warn(
                 f"Between the halves of the kept sweeps the noise still changed by "

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csid._fit.problem import Problem
 from csid.cpd import CPD
-from csid.encoding import EncodedRows, Encoding, Interpolation, Missing
+from csid.encoding import EncodedRows, Encoding, Interpolation
 from csid.encoding.modes import MOST_LEVELS
 from csid.explain.importance import factor_variation
 from csid.inputs import check_table, number_of_rows
@@ -32,7 +32,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     levels: int | Literal["auto"]
     interpolation: Interpolation
     categorical_features: Any
-    missing: Missing
+    missing: Any
     n_jobs: int | None
     _one_output: bool
     _tamer: ClassVar[str]

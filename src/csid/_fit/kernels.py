@@ -73,7 +73,7 @@ def _scale_rows(Q: Any, first: int, c: Any, n: int, S: int, Z: Any) -> None:
             store(Z, mul(scale, load(Q, (first + r) * S + g)), r * S + g)
 
 
-def _add_gram(Q: Any, q: int, Z: Any, z: int, n: int, F: int, S: int, G: Any, base: int) -> None:
+def _add_gram(Q: Any, q: Any, Z: Any, z: Any, n: Any, F: Any, S: Any, G: Any, base: Any) -> None:
     """G += Q^T Z over n rows from entries q and z on, its upper triangle: a block of sums stays in registers."""
     raise NotImplementedError("called from compiled code only")
 
