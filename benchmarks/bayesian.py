@@ -1,114 +1,150 @@
-"""The Bayesian estimator with all-default settings beside gradient boosting with default settings.
+"""The Bayesian estimator with all-default settings beside gradient boosting, tuned and not.
 
-    python benchmarks/bayesian.py [--splits 10] [--methods csid ...] [task ...]   # resumes; results/bayesian.csv
+    python benchmarks/tune.py                                                    # first: settings of the boosters
+    python benchmarks/bayesian.py [--splits 10] [--threads 2] [--methods csid ...] [task ...]     # resumes
+    python benchmarks/bayesian.py --cost           # seconds instead, in one run, method after method on the first split
 
-Random 80/20 splits; every method sees the same rows, and two threads. Accuracy is the RMSE on the test rows; coverage
-that of 90 % intervals; the CRPS is twice the mean pinball loss over 19 quantiles. Boosters are not tuned here.
+Random 80/20 splits; every method sees the same rows. Results are rows of results/bayesian.csv and results/cost.csv.
+Accuracy is the RMSE on the test rows; coverage that of 90 % intervals; the CRPS is twice the mean pinball loss over 19
+quantiles. The cost of predictions is that of 100,000 rows, drawn again and again from the test rows.
 """
 
 import argparse
 import time
+import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 import results
 import tasks
+from boosters import BOOSTERS
 from csid import BayesianCSIDRegressor
+from tune import tuned
 
-THREADS = 2
 QUANTILES = np.arange(1, 20) / 20.0
+MANY_ROWS, ROUNDS = 100_000, 2
 
 
-def csid_model(effort: str) -> Callable[..., dict[str, float]]:
-    def run(X_train: pd.DataFrame, y_train: np.ndarray, X_test: pd.DataFrame, y_test: np.ndarray, seed: int) -> Any:
-        started = time.perf_counter()
-        model = BayesianCSIDRegressor(effort=effort, random_state=seed, n_jobs=THREADS).fit(X_train, y_train)
-        fitted = time.perf_counter()
-        predicted = model.predict(X_test)
-        done = time.perf_counter()
-        lower, upper = model.predict_interval(X_test, 0.9)
-        miss = y_test[:, None] - model.predict_quantiles(X_test, QUANTILES)
-        return {
-            "rmse": rmse(y_test, predicted),
-            "coverage": float(np.mean((lower <= y_test) & (y_test <= upper))),
-            "crps": float(2.0 * np.maximum(QUANTILES * miss, (QUANTILES - 1.0) * miss).mean()),
-            "fit_seconds": fitted - started,
-            "predict_seconds": done - fitted,
-        }
+@dataclass(frozen=True)
+class Method:
+    """What to fit; `make` is given the task's name and its categories, a seed and the number of threads.
 
-    return run
+    booster : whose form of the table it wants, if it is one.
+    quantiles : from the fitted model and a table, (M, 19), if it has them.
+    """
+
+    make: Callable[[str, list[str], int, int], Any]
+    booster: str | None = None
+    quantiles: Callable[[Any, pd.DataFrame], np.ndarray] | None = None
+
+    def table(self, X: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+        return (X, []) if self.booster is None else BOOSTERS[self.booster].table(X)
 
 
-def booster(make: Callable[[list[str], int], Any], words: bool) -> Callable[..., dict[str, float]]:
-    """A peer; `words` for one that wants categories as strings."""
-
-    def run(X_train: pd.DataFrame, y_train: np.ndarray, X_test: pd.DataFrame, y_test: np.ndarray, seed: int) -> Any:
-        both = pd.concat([X_train, X_test]).set_axis([f"x{n}" for n in range(X_train.shape[1])], axis=1)
-        categories = [name for name in both if not pd.api.types.is_numeric_dtype(both[name])]
-        both[categories] = both[categories].astype(str if words else "category")
-        started = time.perf_counter()
-        model = make(categories, seed).fit(both.iloc[: len(y_train)], y_train)
-        fitted = time.perf_counter()
-        predicted = model.predict(both.iloc[len(y_train) :])
-        return {
-            "rmse": rmse(y_test, predicted),
-            "coverage": np.nan,
-            "crps": np.nan,
-            "fit_seconds": fitted - started,
-            "predict_seconds": time.perf_counter() - fitted,
-        }
-
-    return run
+def csid(effort: str) -> Method:
+    return Method(
+        lambda task, categories, seed, threads: BayesianCSIDRegressor(effort=effort, random_state=seed, n_jobs=threads),
+        quantiles=lambda model, X: model.predict_quantiles(X, QUANTILES),
+    )
 
 
-def catboost(categories: list[str], seed: int) -> Any:
-    from catboost import CatBoostRegressor
-
-    quiet = {"verbose": 0, "allow_writing_files": False}
-    return CatBoostRegressor(cat_features=categories, random_seed=seed, thread_count=THREADS, **quiet)
+def booster(name: str, **settings: Any) -> Method:
+    make = BOOSTERS[name].make
+    return Method(lambda task, categories, seed, threads: make(settings, categories, seed, threads), name)
 
 
-def lightgbm(categories: list[str], seed: int) -> Any:
-    from lightgbm import LGBMRegressor
+def tuned_booster(name: str) -> Method:
+    make = BOOSTERS[name].make
+    return Method(lambda task, categories, seed, threads: make(tuned(task, name), categories, seed, threads), name)
 
-    return LGBMRegressor(n_estimators=1000, learning_rate=0.05, random_state=seed, n_jobs=THREADS, verbose=-1)
+
+def normal_quantiles(model: Any, X: pd.DataFrame) -> np.ndarray:
+    """Of a model that predicts a mean and a variance."""
+    mean, variance = model.predict(X).T
+    return np.asarray(mean[:, None] + np.sqrt(variance)[:, None] * norm.ppf(QUANTILES))
+
+
+uncertain = booster("catboost", loss_function="RMSEWithUncertainty")
+METHODS = {
+    "csid": csid("default"),
+    "csid fast": csid("fast"),
+    "csid best": csid("best"),
+    "catboost": booster("catboost"),
+    "catboost uncertainty": Method(uncertain.make, "catboost", normal_quantiles),
+    "lightgbm 1000 trees": booster("lightgbm", n_estimators=1000, learning_rate=0.05),
+    "lightgbm tuned": tuned_booster("lightgbm"),
+    "xgboost tuned": tuned_booster("xgboost"),
+    "catboost tuned": tuned_booster("catboost"),
+}
+ACCURACY = [name for name in METHODS if name != "csid best"]
+COST = ["csid", "csid fast", "catboost", "lightgbm 1000 trees"]
 
 
 def rmse(y: np.ndarray, predicted: np.ndarray) -> float:
     return float(np.sqrt(np.mean((y - predicted) ** 2)))
 
 
-METHODS: dict[str, Callable[..., dict[str, float]]] = {
-    "csid": csid_model("default"),
-    "csid fast": csid_model("fast"),
-    "catboost": booster(catboost, words=True),
-    "lightgbm 1000 trees": booster(lightgbm, words=False),
-}
+def accuracy(task: tasks.Task, split: int, method: Method, threads: int) -> dict[str, float]:
+    """Errors on the test rows of a split."""
+    train, test = tasks.split(task, split)
+    X, categories = method.table(task.X)
+    y_test = task.y[test]
+    model = method.make(task.name, categories, split, threads).fit(X.iloc[train], task.y[train])
+    figures = {"rmse": np.nan, "coverage": np.nan, "crps": np.nan}
+    if method.quantiles is not None:
+        quantiles = method.quantiles(model, X.iloc[test])
+        miss = y_test[:, None] - quantiles
+        figures["crps"] = float(2.0 * np.maximum(QUANTILES * miss, (QUANTILES - 1.0) * miss).mean())
+        figures["coverage"] = float(np.mean((quantiles[:, 0] <= y_test) & (y_test <= quantiles[:, -1])))
+    predicted = np.asarray(model.predict(X.iloc[test]))
+    figures["rmse"] = rmse(y_test, predicted if predicted.ndim == 1 else predicted[:, 0])
+    return figures
+
+
+def cost(task: tasks.Task, method: Method, threads: int) -> dict[str, float]:
+    """Seconds of a fit on the training rows of the first split, and of predictions for many rows."""
+    train, test = tasks.split(task, 0)
+    X, categories = method.table(task.X)
+    X_train, y_train, X_many = X.iloc[train], task.y[train], X.iloc[np.resize(test, MANY_ROWS)]
+    started = time.perf_counter()
+    model = method.make(task.name, categories, 0, threads).fit(X_train, y_train)
+    fitted = time.perf_counter()
+    model.predict(X_many)
+    return {"fit_seconds": fitted - started, "predict_seconds": time.perf_counter() - fitted}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", nargs="*", default=list(tasks.NAMES))
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--methods", nargs="*", choices=list(METHODS))
+    parser.add_argument("--cost", action="store_true")
     chosen = parser.parse_args()
-    done = {(row["task"], int(row["split"]), row["method"]) for row in results.read("bayesian")}
+    warnings.filterwarnings("ignore", category=UserWarning)
+    name_of_results, methods = ("cost", COST) if chosen.cost else ("bayesian", ACCURACY)
+    done = {(row["task"], int(row["split"]), row["method"]) for row in results.read(name_of_results)}
     X = np.random.default_rng(0).uniform(size=(100, 2))
     BayesianCSIDRegressor(effort="fast", random_state=0).fit(X, X.sum(axis=1))  # compiles
-    for split in range(chosen.splits):
+    for split in range(ROUNDS if chosen.cost else chosen.splits):  # of the cost: rounds on the same split
         for name in chosen.task:
             task = tasks.load(name)
-            train, test = tasks.split(task, split)
-            for method in chosen.methods:
+            for method in chosen.methods or methods:
                 if (name, split, method) in done:
                     continue
-                figures = METHODS[method](task.X.iloc[train], task.y[train], task.X.iloc[test], task.y[test], split)
+                if chosen.cost:
+                    figures = cost(task, METHODS[method], chosen.threads)
+                else:
+                    figures = accuracy(task, split, METHODS[method], chosen.threads)
                 row = {"task": name, "split": split, "method": method, **figures, **results.provenance()}
-                results.append("bayesian", row)
-                print(f"{name:12} split {split} {method:20} RMSE {figures['rmse']:.4g}", flush=True)
+                results.append(name_of_results, row)
+                shown = "  ".join(f"{figure} {value:.4g}" for figure, value in figures.items())
+                print(f"{name:12} {split} {method:20} {shown}", flush=True)
 
 
 if __name__ == "__main__":
