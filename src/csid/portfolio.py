@@ -22,7 +22,7 @@ from csid.posterior import Mixture
 Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.04
-_ROWS_OF_DOUBT = 250.0
+_ROWS_OF_DOUBT = 120.0
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def stretch_of(predictive: Mixture, truth: Array, coverage: float = 0.9) -> Arra
     lower, upper = (predictive.quantile(q) for q in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage))
     needed = np.quantile(np.abs(truth - 0.5 * (lower + upper)) / (0.5 * (upper - lower)), coverage, axis=0)
     trust = len(truth) / (len(truth) + _ROWS_OF_DOUBT)
-    return np.asarray(np.clip(1.0 + trust * (needed - 1.0), 0.7, 2.0))
+    return np.asarray(1.0 + trust * (needed - 1.0))
 
 
 def chains_per_setting(shares: Array, n_chains: int) -> list[int]:
