@@ -11,9 +11,7 @@ from csid.portfolio import (
     chains_per_setting,
     chosen_settings,
     stacking_shares,
-    stretch_of,
 )
-from csid.posterior import Mixture
 from fit.strategies import build_problem
 
 
@@ -51,16 +49,6 @@ def test_a_perfect_prediction_takes_all() -> None:
 
 def test_every_share_has_a_chain() -> None:
     assert chains_per_setting(np.array([0.9, 0.06, 0.0, 0.04]), 6) == [5, 1, 0, 1]
-
-
-def test_the_stretch_is_what_coverage_asks_for() -> None:
-    rng = np.random.default_rng(0)
-    for df, noise in ((np.inf, rng.standard_normal((50_000, 2))), (4.0, rng.standard_t(4.0, (50_000, 2)))):
-        truth = noise * [1.5, 0.8]
-        shown = Mixture(np.zeros((1, *truth.shape)), np.ones((1, 2)), np.ones(1), df)
-        assert_allclose(stretch_of(shown, truth), [1.5, 0.8], rtol=0.02)
-        few = Mixture(np.zeros((1, 5, 2)), np.ones((1, 2)), np.ones(1), df)
-        assert (np.abs(stretch_of(few, truth[:5]) - 1.0) < 0.15).all()  # hardly trusted
 
 
 def test_few_rows_tighten_the_prior() -> None:

@@ -26,6 +26,7 @@ from csid.pilot import Coding, Pilot, Plan, Table, Verdict
 from csid.portfolio import SETTINGS, Job, Setting, adapted_prior, chains_per_setting, chosen_settings, run_jobs
 from csid.posterior import Posterior
 from csid.progress import chain_progress
+from csid.spread import Spread
 
 Array = NDArray[np.float64]
 Effort = Literal["fast", "default", "best"]
@@ -98,6 +99,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         The posterior mean, in the units of y.
     posterior_ : Posterior
         The draws, their shares and their noise.
+    spread_ : Spread
+        By what factor predictions miss more, or less, than the draws say, depending on the prediction; found in the
+        pilot on held-out rows.
     encoding_ : Encoding
         The levels of each predictor and their marginals.
     shares_ : dict
@@ -302,10 +306,10 @@ class BayesianCSIDRegressor(TensorRegressor):
     def _from_mixtures(self, X: Any, read: Any) -> list[Array]:
         """Arrays that `read` takes from the predictive distribution, put together over parts of the rows."""
         X, n_rows = self._checked(X)
-        parts = [
-            read(self.posterior_.predictive(self.posterior_.each(rows.codes, rows.fractions, self._threads())))
-            for _, rows in self._encoded_parts(X, n_rows, _PREDICTED_ROWS)
-        ]
+        parts = []
+        for _, rows in self._encoded_parts(X, n_rows, _PREDICTED_ROWS):
+            each = self.posterior_.each(rows.codes, rows.fractions, self._threads())
+            parts.append(read(self.spread_.of(self.posterior_.predictive(each))))
         return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
     def _plan(self) -> Plan:
@@ -333,7 +337,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         """How the table becomes levels, and what each setting is worth; where rows are few, as if all were equal."""
         missing: Missing = "marginalize" if self.missing == "auto" else self.missing
         coding = Coding(self.levels, self.interpolation, missing, merge=self.noise != "student")
-        equal = Verdict(np.full(len(settings), 1.0 / len(settings)), np.ones(table.targets.shape[1]), None)
+        equal = Verdict(np.full(len(settings), 1.0 / len(settings)), Spread.none(table.targets.shape[1]), None)
         rng = np.random.default_rng(seeds)
         pilot = Pilot.on(table, plan, self.rank, self.start, self._degrees_of_freedom, self._run, rng)
         if pilot is None:
@@ -429,9 +433,8 @@ class BayesianCSIDRegressor(TensorRegressor):
                 weights.append(shares[owner] / (per_setting[owner] * len(chosen)))
                 noise.append(scale / np.sqrt(draw.alpha))
         shares_of_draws = np.array(weights) / np.sum(weights)
-        self.posterior_ = Posterior(
-            tuple(draws), shares_of_draws, np.array(noise), verdict.stretch, self._degrees_of_freedom
-        )
+        self.posterior_ = Posterior(tuple(draws), shares_of_draws, np.array(noise), self._degrees_of_freedom)
+        self.spread_ = verdict.spread.in_units(centre, scale)
         self.encoding_ = common
         self.cpd_ = self.posterior_.mean
         self.missing_ = self._coding.missing

@@ -12,8 +12,9 @@ from csid._fit.gibbs import Chain
 from csid._fit.problem import Problem, merge_repeated_cells, ordered_by_cell
 from csid.encoding import Encoding, Interpolation, Missing, fit_encoding
 from csid.estimator import problem_of
-from csid.portfolio import Job, Setting, stacking_shares, stretch_of, values_at
+from csid.portfolio import Job, Setting, stacking_shares, values_at
 from csid.posterior import Mixture
+from csid.spread import Spread, fit_spread
 
 Array = NDArray[np.float64]
 Run = Callable[[list[Job], int, int, str], None]
@@ -88,12 +89,13 @@ class Plan(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a pilot found: shares (S,) of the settings, by what factor (K,) their spread is too narrow, and the mean
-    squared error (K,) of their mixture, if known.
+    """What a pilot found, of standardised targets.
+
+    shares : (S,) of the settings; spread : of predictions; error : (K,) their mean squared error, if known.
     """
 
     shares: Array
-    stretch: Array
+    spread: Spread
     error: Array | None
 
 
@@ -198,10 +200,10 @@ class Pilot:
             np.concatenate(everything),
             np.array(
                 [1.0 / np.sqrt(draw.alpha) for at in range(len(settings)) for one in chains[at] for draw in one.draws]
-            ),
+            )[:, None, :],
             np.concatenate(
                 [np.full(len(each), share / len(each)) for share, each in zip(shares, everything, strict=True)]
             ),
             self.degrees_of_freedom,
         )
-        return Verdict(shares, stretch_of(predictive, self.truth), self._errors(predictive.mean))
+        return Verdict(shares, fit_spread(predictive, self.truth), self._errors(predictive.mean))

@@ -17,12 +17,10 @@ from scipy.optimize import nnls
 from csid._fit.gibbs import Chain, Prior, als_state, random_state, run_chain
 from csid._fit.problem import Problem
 from csid._fit.statistics import Workers, model_values
-from csid.posterior import Mixture
 
 Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.04
-_ROWS_OF_DOUBT = 120.0
 
 
 @dataclass(frozen=True)
@@ -149,17 +147,6 @@ def stacking_shares(predictions: Array, targets: Array, weights: Array) -> Array
             shares[kept] = found / found.sum()
             return shares
         kept = kept[large]
-
-
-def stretch_of(predictive: Mixture, truth: Array, coverage: float = 0.9) -> Array:
-    """(K,) by what factor its central intervals must be wider to hold that share of the truth (M, K).
-
-    With few rows the answer is drawn to 1.
-    """
-    lower, upper = (predictive.quantile(q) for q in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage))
-    needed = np.quantile(np.abs(truth - 0.5 * (lower + upper)) / (0.5 * (upper - lower)), coverage, axis=0)
-    trust = len(truth) / (len(truth) + _ROWS_OF_DOUBT)
-    return np.asarray(1.0 + trust * (needed - 1.0))
 
 
 def chains_per_setting(shares: Array, n_chains: int) -> list[int]:

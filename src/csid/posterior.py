@@ -23,13 +23,11 @@ class Posterior:
     draws : D tensors, in the units of y; shares : (D,) their weights, which sum to one.
     noise : (D, K) scales of the noise, its standard deviations when it is normal.
     degrees_of_freedom : of Student's t that the noise follows; infinite for normal noise.
-    stretch : (K,) by what factor predictions spread about their mean more than the draws say, as seen on held-out rows.
     """
 
     draws: tuple[CPD, ...]
     shares: Array
     noise: Array
-    stretch: Array
     degrees_of_freedom: float = np.inf
 
     @cached_property
@@ -43,14 +41,15 @@ class Posterior:
 
     def predictive(self, each: Array) -> "Mixture":
         """The predictive distribution at rows where the draws have these values (D, M, K)."""
-        mean = np.tensordot(self.shares, each, 1)
-        centres, scales = mean + self.stretch * (each - mean), self.stretch * self.noise
-        return Mixture(centres, scales, self.shares, self.degrees_of_freedom)
+        return Mixture(each, self.noise[:, None, :], self.shares, self.degrees_of_freedom)
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """A mixture at each row and output of normals, or of Student's t: centres (D, M, K), scales (D, K), shares (D,)."""
+    """A mixture at each row and output of normals, or of Student's t.
+
+    centres : (D, M, K); scales : (D, M, K), or (D, 1, K) where all rows have the same; shares : (D,).
+    """
 
     centres: Array
     scales: Array
@@ -68,9 +67,9 @@ class Mixture:
 
     @property
     def noise_variance(self) -> Array:
-        """(K,), the noise of a new observation."""
+        """(M, K) or (1, K), the noise of a new observation."""
         df = self.degrees_of_freedom
-        return np.asarray((df / (df - 2.0) if np.isfinite(df) else 1.0) * (self.shares @ self.scales**2))
+        return np.asarray((df / (df - 2.0) if np.isfinite(df) else 1.0) * np.tensordot(self.shares, self.scales**2, 1))
 
     @property
     def variance(self) -> Array:
@@ -94,7 +93,7 @@ class Mixture:
 
     def quantile(self, q: float) -> Array:
         """(M, K): where the distribution function reaches q, by Newton's method inside a shrinking bracket."""
-        scale = self.scales[:, None, :]
+        scale = self.scales
         at_q = self.centres + self._quantile_of_noise(q) * scale  # of each part; theirs enclose that of the mixture
         low, high = at_q.min(axis=0), at_q.max(axis=0)
         x = self.mean + ndtri(q) * np.sqrt(self.variance)
@@ -113,7 +112,8 @@ class Mixture:
         """(M, n, K) draws of a new observation at each row."""
         D, M, K = self.centres.shape
         which = rng.choice(D, size=(M, n), p=self.shares)
-        centres = self.centres[which, np.arange(M)[:, None]]
+        rows = np.arange(M)[:, None]
+        centres, scales = self.centres[which, rows], np.broadcast_to(self.scales, self.centres.shape)[which, rows]
         df = self.degrees_of_freedom
         noise = rng.standard_t(df, (M, n, K)) if np.isfinite(df) else rng.standard_normal((M, n, K))
-        return np.asarray(centres + self.scales[which] * noise)
+        return np.asarray(centres + scales * noise)
