@@ -89,6 +89,13 @@ def rmse(y: np.ndarray, predicted: np.ndarray) -> float:
     return float(np.sqrt(np.mean((y - predicted) ** 2)))
 
 
+def quantile_figures(y: np.ndarray, quantiles: np.ndarray) -> tuple[float, float]:
+    """Coverage of the interval between the outer quantiles (M, 19), and the CRPS."""
+    miss = y[:, None] - quantiles
+    crps = 2.0 * np.maximum(QUANTILES * miss, (QUANTILES - 1.0) * miss).mean()
+    return float(np.mean((quantiles[:, 0] <= y) & (y <= quantiles[:, -1]))), float(crps)
+
+
 def accuracy(task: tasks.Task, split: int, method: Method, threads: int) -> dict[str, float]:
     """Errors on the test rows of a split."""
     train, test = tasks.split(task, split)
@@ -98,9 +105,7 @@ def accuracy(task: tasks.Task, split: int, method: Method, threads: int) -> dict
     figures = {"rmse": np.nan, "coverage": np.nan, "crps": np.nan}
     if method.quantiles is not None:
         quantiles = method.quantiles(model, X.iloc[test])
-        miss = y_test[:, None] - quantiles
-        figures["crps"] = float(2.0 * np.maximum(QUANTILES * miss, (QUANTILES - 1.0) * miss).mean())
-        figures["coverage"] = float(np.mean((quantiles[:, 0] <= y_test) & (y_test <= quantiles[:, -1])))
+        figures["coverage"], figures["crps"] = quantile_figures(y_test, quantiles)
     predicted = np.asarray(model.predict(X.iloc[test]))
     figures["rmse"] = rmse(y_test, predicted if predicted.ndim == 1 else predicted[:, 0])
     return figures

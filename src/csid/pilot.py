@@ -22,6 +22,7 @@ Run = Callable[[list[Job], int, int, str], None]
 _FEWEST_ROWS = 60
 _HELD_OUT_SHARE = 0.2
 _FEWEST_LEVELS = 32
+_FEWEST_LACKING = 5
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,9 @@ class Pilot:
             _, problem = coding.encode(self.table, setting, train)
             held_out.append(problem.take(rest))
             problem = coding.settled(problem.take(train))
-            generators = map(np.random.default_rng, seed.spawn(self.plan.pilot_chains))
+            generators = map(
+                np.random.default_rng, seed.generate_state(2 * self.plan.pilot_chains).reshape(-1, 2).tolist()
+            )
             jobs.append([Job.new(problem, setting, error, self.rank, rng, self.start) for rng in generators])
         self.run([job for group in jobs for job in group], self.plan.pilot_burn, self.plan.pilot_draws, label)
         groups = [[job.chain for job in group] for group in jobs]
@@ -166,15 +169,20 @@ class Pilot:
             for chains, problem in zip(groups, held_out, strict=True)
         ]
 
-    def best_missing(self, coding: Coding, setting: Setting, seeds: np.random.SeedSequence) -> Missing:
-        """Which treatment of missing predictors predicts the held-out rows better; the first where none is missing."""
+    def best_missing(self, coding: Coding, setting: Setting, seed: np.random.SeedSequence) -> Missing:
+        """Which treatment of missing predictors predicts better the held-out rows that lack some.
+
+        The first, the paper's, where too few rows lack any to tell.
+        """
         _, problem = coding.encode(self.table, setting, np.arange(self.n_train))
-        if not problem.any_missing.any():
+        lacking = (problem.codes == problem.levels).any(axis=1)[self.n_train :]
+        if np.count_nonzero(lacking) < _FEWEST_LACKING:
             return "marginalize"
         treatments: tuple[Missing, ...] = ("marginalize", "level")
         tries = [(replace(coding, missing=missing), setting) for missing in treatments]
-        sampled = self._sampled(tries, None, seeds.spawn(len(tries)), "chains on missing predictors")
-        errors = [float(self._errors(values.mean(axis=0)).sum()) for _, values in sampled]
+        sampled = self._sampled(tries, None, [seed, seed], "chains on missing predictors")
+        weights = self.table.weights[self.n_train :][lacking]
+        errors = [weights @ ((self.truth - values.mean(axis=0))[lacking] ** 2).sum(axis=1) for _, values in sampled]
         return treatments[int(np.argmin(errors))]
 
     def weigh(self, settings: Sequence[Setting], coding: Coding, seeds: np.random.SeedSequence) -> Verdict:
