@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from csid.diagnostics import effective_sample_size, split_rhat
+from csid.diagnostics import effective_sample_size, monte_carlo_error, split_rhat
 
 
 def _autoregressive(correlation: float, chains: int = 4, sweeps: int = 4000) -> np.ndarray:
@@ -39,3 +39,14 @@ def test_constant_and_very_short_chains() -> None:
     assert split_rhat(np.array([[1.0] * 6, [2.0] * 6])) == np.inf
     assert np.isnan(split_rhat(np.ones((2, 3))))
     assert np.isnan(effective_sample_size(np.ones((2, 5))))
+
+
+def test_the_error_of_a_mean_of_chains_is_what_other_chains_would_give() -> None:
+    rng = np.random.default_rng(0)
+    weights = np.array([0.5, 0.3, 0.1, 0.1])
+    means = rng.standard_normal((2000, 4, 3))
+    found = np.sqrt(np.mean([monte_carlo_error(each, weights) ** 2 for each in means]))
+    assert found == pytest.approx((weights @ means).std(), rel=0.05)
+    assert np.isnan(monte_carlo_error(means[0, :1], np.ones(1)))
+    assert np.isnan(monte_carlo_error(means[0, :2], np.array([1.0, 0.0])))
+    assert monte_carlo_error(np.ones((3, 5)), np.full(3, 1 / 3)) == 0.0

@@ -33,6 +33,7 @@ Effort = Literal["fast", "default", "best"]
 
 _PREDICTED_ROWS = 1 << 12
 _DRIFT = 0.05
+_WATCHED_ROWS = 100
 _HEAVY_TAILS = 4.0
 
 _PLANS: dict[Effort, Plan] = {
@@ -111,8 +112,9 @@ class BayesianCSIDRegressor(TensorRegressor):
     noise_ : array (K,)
         Scale of the noise: its standard deviation when it is normal.
     convergence_ : dict
-        Of the noise's standard deviation: the largest split R-hat over priors, the effective number of draws, and how
-        far it still drifted between the halves of the kept sweeps, as a fraction of the spread of y.
+        Split R-hat and effective number of draws of the noise, of the smoothness and of predictions;
+        `prediction_error`, by how much predictions would change with other chains, and `drift`, how far the noise still
+        moved between the halves of the kept sweeps, both as fractions of the spread of y.
     history_ : list of arrays (sweeps, K)
         Scale of the noise after every sweep of each chain.
     n_iter_ : int
@@ -419,10 +421,12 @@ class BayesianCSIDRegressor(TensorRegressor):
         same = all(np.array_equal(encoding.levels, kept[0].levels) for encoding in kept)
         common = kept[0] if same else refine(kept, table.X, len(table), table.weights)
         most = max(1, self.max_rank // (self.rank * len(jobs)))
-        draws, weights, noise = [], [], []
+        draws, weights, noise, counts = [], [], [], []
         per_setting = np.bincount(owners, minlength=len(shares))
         for encoding, job, owner in zip(encodings, jobs, owners, strict=True):
-            chosen = job.chain.draws[:: -(-len(job.chain.draws) // most)]
+            count = len(job.chain.draws)
+            chosen = [job.chain.draws[at] for at in np.linspace(0, count - 1, min(most, count)).round().astype(int)]
+            counts.append(len(chosen))
             for draw in chosen:
                 cpd = CPD.of(draw.factors, centre, scale)
                 moved = tuple(
@@ -440,7 +444,16 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.missing_ = self._coding.missing
         self.shares_ = dict(zip(settings, shares.tolist(), strict=True))
         self.history_ = [scale / np.sqrt(np.array(job.chain.alpha)) for job in jobs]
-        self.convergence_ = convergence([job.chain for job in jobs], owners)
+        watched = table.take(np.arange(min(_WATCHED_ROWS, len(table))))
+        some = common.encode(watched.X, len(watched))
+        each = (self.posterior_.each(some.codes, some.fractions) - centre) / scale
+        ends = np.cumsum(counts)[:-1]
+        self.convergence_ = convergence(
+            [job.chain for job in jobs],
+            owners,
+            np.split(each.reshape(len(each), -1), ends),
+            np.array([part.sum() for part in np.split(shares_of_draws, ends)]),
+        )
         self.noise_ = np.sqrt(self.posterior_.shares @ self.posterior_.noise**2)
         self.n_iter_ = max(len(job.chain.alpha) for job in jobs)
         self.n_samples_ = len(table)
