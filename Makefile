@@ -24,7 +24,10 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/paper_parity.py
 	$(BIN)/python benchmarks/priors.py
+	$(BIN)/python benchmarks/choices.py
+	$(BIN)/python benchmarks/tune.py
 	$(BIN)/python benchmarks/bayesian.py
+	$(BIN)/python benchmarks/bayesian.py --cost
 
 clean:
 	rm -rf .venv demo-output

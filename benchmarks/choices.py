@@ -29,6 +29,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "fast": {"effort": "fast"},
     "best": {"effort": "best"},
     "student": {"noise": "student"},
+    "rank 64, 256 levels": {"rank": 64, "levels": 256},
 }
 MISSING = ("marginalize", "level")
 

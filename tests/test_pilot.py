@@ -1,0 +1,95 @@
+"""The pilot: which rows it sees, and what it says of priors and of missing predictors."""
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from csid.pilot import Coding, Pilot, Plan, Table
+from csid.portfolio import SETTINGS, Job, run_jobs
+
+Array = np.ndarray
+PLAN = Plan(1, 30, 10, 500, 4, 4, 10, 10)
+CODING = Coding("auto", "linear", "marginalize", merge=True)
+
+
+def _table(rows: int, seed: int = 0) -> Table:
+    """A product of two of three numbers, with some noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (rows, 3))
+    y = 2.0 * X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(rows)
+    return Table(X, ((y - y.mean()) / y.std())[:, None], np.ones(rows), ["a", "b", "c"], [None] * 3)
+
+
+def _run(jobs: list[Job], n_burn: int, n_draws: int, label: str) -> None:
+    run_jobs(jobs, n_burn, n_draws, 1, 1, lambda chain: True, threading.Event())
+
+
+def _pilot(table: Table, plan: Plan = PLAN, **changes: Any) -> Pilot | None:
+    return Pilot.on(table, plan._replace(**changes), 8, "random", np.inf, _run, np.random.default_rng(0))
+
+
+def test_few_rows_tell_nothing() -> None:
+    assert _pilot(_table(59)) is None
+    assert _pilot(_table(60)) is not None
+
+
+def test_it_sees_some_rows_at_most_and_holds_out_a_fifth() -> None:
+    table = _table(900)
+    pilot = _pilot(table)
+    assert pilot is not None
+    assert len(pilot.table) == 500
+    assert pilot.n_train == 400
+    assert pilot.rank == 4
+    where = [int(np.flatnonzero((row == table.X).all(axis=1))[0]) for row in pilot.table.X]
+    assert len(set(where)) == 500
+    assert where != sorted(where)
+    assert_array_equal(pilot.table.targets, table.targets[where])
+    assert_array_equal(pilot.truth, table.targets[where[400:]])
+
+
+def test_levels_are_bounded_by_rows_unless_given() -> None:
+    table, train = _table(400), np.arange(320)
+    for levels, setting, expected in [("auto", "fine", 40), ("auto", "medium", 32), (50, "medium", 50)]:
+        coding = replace(CODING, levels=levels)
+        given = replace(SETTINGS[setting], levels=50) if levels == 50 else SETTINGS[setting]
+        encoding, problem = coding.encode(table, given, train)
+        assert encoding.levels.tolist() == [expected] * 3
+        assert problem.n_rows == 400
+
+
+def test_good_predictions_get_the_shares() -> None:
+    """Under a prior that leaves factors no freedom, nothing is learned."""
+    pilot, medium = _pilot(_table(500)), SETTINGS["medium"]
+    assert pilot is not None
+    rigid = replace(medium, prior=replace(medium.prior, nu=1e6, smoothness=(1e6, 1.0)))
+    verdict = pilot.weigh([rigid, medium], CODING, np.random.SeedSequence(0))
+    assert_allclose(verdict.shares, [0.0, 1.0], atol=0.05)
+    assert verdict.error is not None
+    assert 0.0 < verdict.error[0] < 0.2
+    assert verdict.spread.logs.shape[0] == 1
+
+
+def test_the_same_seeds_give_the_same_verdict() -> None:
+    pilot = _pilot(_table(300))
+    assert pilot is not None
+    settings = [SETTINGS["medium"], SETTINGS["steady"]]
+    one, other = (pilot.weigh(settings, CODING, np.random.SeedSequence(1)) for _ in range(2))
+    assert_array_equal(one.shares, other.shares)
+    assert_array_equal(one.spread.logs, other.spread.logs)
+
+
+@pytest.mark.parametrize(("hidden", "expected"), [("nothing", "marginalize"), ("few", "marginalize"), ("top", "level")])
+def test_a_level_for_missing_cells_is_earned(hidden: str, expected: str) -> None:
+    table = _table(500)
+    X = table.X.copy()
+    if hidden == "few":
+        X[:3, 0] = np.nan
+    if hidden == "top":
+        X[table.targets[:, 0] > np.quantile(table.targets, 0.8), 0] = np.nan
+    pilot = _pilot(replace(table, X=X))
+    assert pilot is not None
+    assert pilot.best_missing(CODING, SETTINGS["medium"], np.random.SeedSequence(0)) == expected
