@@ -3,6 +3,7 @@
     python benchmarks/tune.py                                                    # first: settings of the boosters
     python benchmarks/bayesian.py [--splits 10] [--threads 2] [--methods csid ...] [task ...]     # resumes
     python benchmarks/bayesian.py --cost           # seconds instead, in one run, method after method on the first split
+    python benchmarks/bayesian.py --report                                     # the table of the README, from the rows
 
 Random 80/20 splits; every method sees the same rows. Results are rows of results/bayesian.csv and results/cost.csv.
 Accuracy is the RMSE on the test rows; coverage that of 90 % intervals; the CRPS is twice the mean pinball loss over 19
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+import pages
 import results
 import tasks
 from boosters import BOOSTERS
@@ -123,6 +125,41 @@ def cost(task: tasks.Task, method: Method, threads: int) -> dict[str, float]:
     return {"fit_seconds": fitted - started, "predict_seconds": time.perf_counter() - fitted}
 
 
+SHOWN = {
+    "csid": "csid",
+    "lightgbm tuned": "LightGBM",
+    "xgboost tuned": "XGBoost",
+    "catboost tuned": "CatBoost",
+}
+
+
+def _mean(rows: pd.DataFrame, task: str, method: str, figure: str) -> float:
+    return float(rows.loc[(rows["task"] == task) & (rows["method"] == method), figure].astype(float).mean())
+
+
+def report() -> None:
+    """The table of the README: mean RMSE beside tuned boosters and the paper, calibration, and cost."""
+    columns = ["task", "method", "rmse", "coverage", "crps", "fit_seconds"]
+    rows, costs = (pd.DataFrame(results.read(name), columns=columns) for name in ("bayesian", "cost"))
+    head = ["task", *SHOWN.values(), "paper", "covered", "CRPS", "CRPS of CatBoost", "cost"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for name in tasks.NAMES:
+        errors = {method: _mean(rows, name, method, "rmse") for method in SHOWN}
+        best = min((error for error in errors.values() if not np.isnan(error)), default=np.nan)
+        cells = [f"**{error:.3g}**" if error == best else f"{error:.3g}" for error in errors.values()]
+        cells.append(f"{tasks.load(name).paper[0]:.3g}")
+        cells.append(f"{100 * _mean(rows, name, 'csid', 'coverage'):.0f} %")
+        cells += [f"{_mean(rows, name, method, 'crps'):.3g}" for method in ("csid", "catboost uncertainty")]
+        fits = (
+            [_mean(costs, name, method, "fit_seconds") for method in ("csid", "catboost")]
+            if len(costs)
+            else [np.nan] * 2
+        )
+        cells.append(f"{fits[0] / fits[1]:.1f} ×")
+        lines.append(f"| {name} | " + " | ".join("" if "nan" in cell else cell for cell in cells) + " |")
+    pages.fill("README.md", "bayesian", "\n".join(lines))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", nargs="*", default=list(tasks.NAMES))
@@ -130,7 +167,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--methods", nargs="*", choices=list(METHODS))
     parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--report", action="store_true")
     chosen = parser.parse_args()
+    if chosen.report:
+        report()
+        return
     warnings.filterwarnings("ignore", category=UserWarning)
     name_of_results, methods = ("cost", COST) if chosen.cost else ("bayesian", ACCURACY)
     done = {(row["task"], int(row["split"]), row["method"]) for row in results.read(name_of_results)}
