@@ -67,7 +67,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         at most one for every 8 rows).
     prior : "auto", str or list of str, default="auto"
         Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "rough", "fine", "steady", "curved", "near
-        one". With a single one there is no pilot.
+        one". With a single one there is nothing to weigh, and `spread_` is one.
     smoothness_order : {"auto", 1, 2}, default="auto"
         Differences that are small under the prior: first, second, or as the prior has it.
     effort : {"fast", "default", "best"}, default="default"
@@ -230,14 +230,13 @@ class BayesianCSIDRegressor(TensorRegressor):
         seeds = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31))
         pilot_seeds, chain_seeds = seeds.spawn(2)
         if continued:
-            settings, verdict = self._settings, self._verdict
+            settings, coding, verdict = self._settings, self._coding, self._verdict
             encodings, jobs, owners = self._continued_jobs(table, verdict.error, chain_seeds)
             n_burn = 0
         else:
             settings = self._chosen_settings()
             coding, verdict = self._pilot(settings, table, plan, pilot_seeds)
             encodings, jobs, owners = self._new_jobs(settings, coding, verdict, table, plan, chain_seeds)
-            self._coding = coding
             n_burn = plan.burn
         try:
             self._run(jobs, n_burn, plan.draws, "chains")
@@ -256,7 +255,7 @@ class BayesianCSIDRegressor(TensorRegressor):
                 stacklevel=3,
             )
 
-        self._keep(settings, verdict, encodings, jobs, owners, table, centre, scale)
+        self._keep(settings, coding, verdict, encodings, jobs, owners, table, centre, scale)
         self._one_output = y.ndim == 1
         self._warn_of_drift(plan)
         return self
@@ -407,6 +406,7 @@ class BayesianCSIDRegressor(TensorRegressor):
     def _keep(
         self,
         settings: dict[str, Setting],
+        coding: Coding,
         verdict: Verdict,
         encodings: list[Encoding],
         jobs: list[Job],
@@ -441,7 +441,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.spread_ = verdict.spread.in_units(centre, scale)
         self.encoding_ = common
         self.cpd_ = self.posterior_.mean
-        self.missing_ = self._coding.missing
+        self.missing_ = coding.missing
         self.shares_ = dict(zip(settings, shares.tolist(), strict=True))
         self.history_ = [scale / np.sqrt(np.array(job.chain.alpha)) for job in jobs]
         watched = table.take(np.arange(min(_WATCHED_ROWS, len(table))))
@@ -457,7 +457,8 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.noise_ = np.sqrt(self.posterior_.shares @ self.posterior_.noise**2)
         self.n_iter_ = max(len(job.chain.alpha) for job in jobs)
         self.n_samples_ = len(table)
-        self._settings, self._verdict, self._centre, self._scale = settings, verdict, centre, scale
+        self._settings, self._coding, self._verdict = settings, coding, verdict
+        self._centre, self._scale = centre, scale
         self._chains = list(zip(encodings, (job.chain for job in jobs), owners, strict=True))
 
     def _warn_of_drift(self, plan: Plan) -> None:
