@@ -27,6 +27,7 @@ from csid._fit.lanes import WIDTH, add_to, load, load_splat, mul, mul_add, peek,
 
 _BUFFER_BYTES = 7168  # of rows that are added up together: with a scaled copy they stay in the first-level cache
 _TILE_BYTES, _FEWEST_IN_TILE = 1 << 17, 512  # of products in the order of their levels: they stay in the second
+_MODES = 8
 
 
 @inner
@@ -46,22 +47,40 @@ def _products(
     """Q[r] = outside[m] * prod over modes of w_n(x_m)^T A_n, for n rows m = start + r that stay in the cache."""
     M = codes.shape[1]
     S = table.shape[1]
-    for r in range(n):
-        for g in range(0, S, WIDTH):
-            store(Q, _first_lanes(outside, start + r, S, g), r * S + g)
-    for j in range(len(modes)):
-        first = peek(modes, j) * M + start
+    J = len(modes)
+    if fractions.shape[1] > 0:  # mode by mode, as neighbouring rows then read on in the codes and positions
         for r in range(n):
-            at = (peek(bases, j) + np.intp(peek(codes, first + r))) * S
-            if fractions.shape[1] > 0:
+            for g in range(0, S, WIDTH):
+                store(Q, _first_lanes(outside, start + r, S, g), r * S + g)
+        for j in range(J):
+            first = peek(modes, j) * M + start
+            for r in range(n):
+                at = (peek(bases, j) + np.intp(peek(codes, first + r))) * S
                 t = splat_like(table, peek(fractions, first + r))
                 for g in range(0, S, WIDTH):
                     a = load(table, at + g)
                     a = mul_add(t, sub(load(table, at + S + g), a), a)
                     store(Q, mul(load(Q, r * S + g), a), r * S + g)
-            else:
-                for g in range(0, S, WIDTH):
-                    store(Q, mul(load(Q, r * S + g), load(table, at + g)), r * S + g)
+        return
+    for r in range(n):  # row by row, as the product then stays in registers
+        m = start + r
+        g = 0
+        while g + WIDTH < S:  # two groups of lanes at a time hide the latency of the products
+            q0 = _first_lanes(outside, m, S, g)
+            q1 = _first_lanes(outside, m, S, g + WIDTH)
+            for j in range(J):
+                at = (peek(bases, j) + np.intp(peek(codes, peek(modes, j) * M + m))) * S + g
+                q0 = mul(q0, load(table, at))
+                q1 = mul(q1, load(table, at + WIDTH))
+            store(Q, q0, r * S + g)
+            store(Q, q1, r * S + g + WIDTH)
+            g += 2 * WIDTH
+        if g < S:
+            q = _first_lanes(outside, m, S, g)
+            for j in range(J):
+                at = (peek(bases, j) + np.intp(peek(codes, peek(modes, j) * M + m))) * S + g
+                q = mul(q, load(table, at))
+            store(Q, q, r * S + g)
 
 
 @inner
@@ -275,7 +294,11 @@ def multiply(
     buffer = 8 + _BUFFER_BYTES // (table.itemsize * table.shape[1])
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        _products(codes, fractions, first, n, outside, table, bases, modes, products[first:])
+        Q = products[first:]
+        _products(codes, fractions, first, n, outside, table, bases[:_MODES], modes[:_MODES], Q)
+        for j in range(_MODES, len(modes), _MODES):  # few at a time, whose factor rows stay in the cache
+            few = slice(j, j + _MODES)
+            _products(codes, fractions, first, n, products, table, bases[few], modes[few], Q)
 
 
 @kernel
