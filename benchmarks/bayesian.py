@@ -150,11 +150,9 @@ def report() -> None:
     for name in tasks.NAMES:
         splits = int(((rows["task"] == name) & (rows["method"] == "csid")).sum())
         errors = {SHOWN[method]: _mean(rows, name, method, "rmse", splits) for method in SHOWN}
-        best = min((error for error in errors.values() if not np.isnan(error)), default=np.nan)
-        cells = {
-            label: f"**{error:.3g}**" if error == best and len(errors) > 1 else f"{error:.3g}"
-            for label, error in errors.items()
-        }
+        known = [error for error in errors.values() if not np.isnan(error)]
+        best = min(known) if len(known) > 1 else np.nan
+        cells = {label: f"**{error:.3g}**" if error == best else f"{error:.3g}" for label, error in errors.items()}
         cells["paper"] = f"{tasks.load(name).paper[0]:.3g}"
         cells["covered"] = f"{100 * _mean(rows, name, 'csid', 'coverage', splits):.0f} %"
         cells["CRPS"] = f"{_mean(rows, name, 'csid', 'crps', splits):.3g}"
