@@ -93,3 +93,18 @@ def test_a_level_for_missing_cells_is_earned(hidden: str, expected: str) -> None
     pilot = _pilot(replace(table, X=X))
     assert pilot is not None
     assert pilot.best_missing(CODING, SETTINGS["medium"], np.random.SeedSequence(0)) == expected
+
+
+def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere, two chains differ by chance."""
+    table = _table(500)
+    X = table.X.copy()
+    X[::7, 0] = np.nan
+    pilot = _pilot(replace(table, X=X))
+    assert pilot is not None
+    lacking = np.isnan(pilot.table.X[pilot.n_train :, 0])
+    near = pilot.truth + np.where(lacking, 0.1, 9.0)[:, None]
+    far = pilot.truth + np.where(lacking, 0.2, 0.0)[:, None]
+    for values, expected in [((near, far), "marginalize"), ((far, near), "level")]:
+        monkeypatch.setattr(Pilot, "_sampled", lambda *_, v=values: [([], each[None]) for each in v])
+        assert pilot.best_missing(CODING, SETTINGS["medium"], np.random.SeedSequence(0)) == expected

@@ -322,6 +322,23 @@ def test_draw_weights(problem: Problem, rank: int, seed: int) -> None:
         assert_allclose(drawn[j], mean[j] + T @ noise[j], **CLOSE)
 
 
+def test_weights_whose_sums_fail_in_single_precision_are_drawn_in_double(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = build_problem(0, outputs=2)
+    right, drawn = gibbs.output_sums, []
+
+    def rounded_away(problem: Problem, factors: Any, workers: Workers) -> tuple[Array, Array]:
+        gram, rhs = right(problem, factors, workers)
+        return (-gram if factors.table.dtype == np.float32 else gram), rhs
+
+    monkeypatch.setattr(gibbs, "output_sums", rounded_away)
+    for single in (False, True):
+        state = _any_state(problem, 3, 0)
+        read = state.factors.rounded() if single else state.factors
+        gibbs.draw_weights(problem, Prior(), state, read, np.random.default_rng(0), Workers())
+        drawn.append(state.factors.V)
+    assert_array_equal(*drawn)
+
+
 @given(problems(), ranks, st.booleans(), seeds)
 @settings(deadline=None, max_examples=40)
 def test_draw_noise(problem: Problem, rank: int, merged: bool, seed: int) -> None:

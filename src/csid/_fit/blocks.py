@@ -185,9 +185,8 @@ def _add_missing(H: Any, F: int, p: Any, G: Any, noise: Any, x: Any) -> int:
         poke(y, _along(p, C, j, x), 0, j)
         if noise is not None:
             poke(y, peek(y, 0, j) + peek(noise, levels, j), 0, j)
-    if not _eliminate(
-        system, np.intp(0), F, np.intp(0), floors
-    ):  # a plain 0 is a type of its own, and compiled for anew
+    zero = np.intp(0)  # a plain 0 is a type of its own, and compiled for anew
+    if not _eliminate(system, zero, F, zero, floors):
         return int(levels)
     solve_lower(system, F, y)
     solve_upper(system, F, y)

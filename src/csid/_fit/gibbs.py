@@ -268,13 +268,22 @@ def draw_weights(
 ) -> None:
     """The output factor V, one row after another, then the precisions of its columns."""
     F, V = state.factors.rank, state.factors.output_factor
-    gram, rhs = output_sums(problem, read, workers)
-    for j, alpha in enumerate(state.alpha):
-        root = np.linalg.cholesky(alpha * gram[:F, :F] + np.diag(state.tau))
+    try:
+        rhs, roots = _output_systems(problem, state, read, workers)
+    except np.linalg.LinAlgError:  # rounding of single precision
+        rhs, roots = _output_systems(problem, state, state.factors, workers)
+    for j, (alpha, root) in enumerate(zip(state.alpha, roots, strict=True)):
         half = np.linalg.solve(root, alpha * rhs[j, :F])
         V[j] = np.linalg.solve(root.T, half + rng.standard_normal(F))
     shape, rate = prior.weight
     state.tau[:] = rng.gamma(shape + 0.5 * len(V), 1.0 / (rate + 0.5 * (V**2).sum(axis=0)))
+
+
+def _output_systems(problem: Problem, state: State, read: Factors, workers: Workers) -> tuple[Array, Array]:
+    """Right-hand sides (K, S) of the rows of V, before the noise counts, and roots (K, F, F) of their precisions."""
+    F = state.factors.rank
+    gram, rhs = output_sums(problem, read, workers)
+    return rhs, np.asarray(np.linalg.cholesky(state.alpha[:, None, None] * gram[:F, :F] + np.diag(state.tau)))
 
 
 def draw_noise(
