@@ -37,9 +37,9 @@ _WATCHED_ROWS = 100
 _HEAVY_TAILS = 4.0
 
 _PLANS: dict[Effort, Plan] = {
-    "fast": Plan(1, 20, 20, 3_000, 16, 3, 40, 32),
-    "default": Plan(1, 30, 30, 4_000, 16, 8, 40, 48),
-    "best": Plan(3, 60, 60, 20_000, 32, 16, 150, 150),
+    "fast": Plan(1, 20, 20, 3_000, 16, 1, 3, 40, 32),
+    "default": Plan(1, 40, 30, 12_000, 16, 300, 8, 40, 48),
+    "best": Plan(3, 60, 60, 20_000, 32, 1_000, 16, 150, 150),
 }
 
 
@@ -61,13 +61,14 @@ class BayesianCSIDRegressor(TensorRegressor):
     Parameters
     ----------
     rank : int, default=32
-        Number of components of each draw.
+        Number of components of each draw; at most 16 under the prior with the most levels, "finest". On tables of tens
+        of thousands of rows a rank of 64 can pay.
     levels : int or "auto", default="auto"
-        Most levels of a continuous predictor; "auto" leaves it to the priors (32, 64 or 200, but from 32 on
-        at most one for every 8 rows).
+        Most levels of a continuous predictor; "auto" leaves it to the priors (32, 64, 200 or 800, but from
+        32 on at most one for every 8 rows).
     prior : "auto", str or list of str, default="auto"
-        Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "rough", "fine", "steady", "curved", "near
-        one". With a single one there is nothing to weigh, and `spread_` is one.
+        Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "rough", "fine", "finest", "steady",
+        "curved", "near one". With a single one there is nothing to weigh, and `spread_` is one.
     smoothness_order : {"auto", 1, 2}, default="auto"
         Differences that are small under the prior: first, second, or as the prior has it.
     effort : {"fast", "default", "best"}, default="default"
@@ -359,7 +360,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         seeds: np.random.SeedSequence,
     ) -> tuple[list[Encoding], list[Job], list[int]]:
         """Encodings of the settings with a share, their chains, and the setting that each chain belongs to."""
-        everyone = np.arange(len(table))
+        encoder = coding.encoder(table, np.empty(0, np.intp))
         encodings, jobs, owners = [], [], []
         counts = chains_per_setting(verdict.shares, plan.chains)
         for at, (setting, count, seed) in enumerate(
@@ -367,8 +368,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         ):
             if count == 0:
                 continue
-            encoding, problem = coding.encode(table, setting, everyone)
-            problem = coding.settled(problem)
+            encoding, problem, _ = encoder(setting)
             for rng in map(np.random.default_rng, seed.spawn(count)):
                 encodings.append(encoding)
                 owners.append(at)
@@ -420,7 +420,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         kept = list({id(encoding): encoding for encoding in encodings}.values())
         same = all(np.array_equal(encoding.levels, kept[0].levels) for encoding in kept)
         common = kept[0] if same else refine(kept, table.X, len(table), table.weights)
-        most = max(1, self.max_rank // (self.rank * len(jobs)))
+        most = max(1, self.max_rank // sum(job.chain.state.factors.rank for job in jobs))
         draws, weights, noise, counts = [], [], [], []
         per_setting = np.bincount(owners, minlength=len(shares))
         for encoding, job, owner in zip(encodings, jobs, owners, strict=True):

@@ -1,7 +1,9 @@
 """Short chains on part of the rows: how missing predictors are best treated, and what share each prior gets."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,7 +22,7 @@ Array = NDArray[np.float64]
 Run = Callable[[list[Job], int, int, str], None]
 
 _FEWEST_ROWS = 60
-_HELD_OUT_SHARE = 0.2
+_PARTS = 5
 _FEWEST_LEVELS = 32
 _FEWEST_LACKING = 5
 
@@ -55,38 +57,76 @@ class Coding:
     missing: Missing
     merge: bool
 
-    def encode(self, table: Table, setting: Setting, train: NDArray[np.intp]) -> tuple[Encoding, Problem]:
-        """Levels fitted on some rows, and all rows on them."""
+    def encoder(self, table: Table, held_out: NDArray[np.intp]) -> Callable[[Setting], "Encoded"]:
+        """Encodes a table for settings, once for each number of levels, which are fitted on the rows not held out."""
+        train = np.setdiff1d(np.arange(len(table)), held_out)
+
+        @cache
+        def encoded(levels: int) -> Encoded:
+            given = (self.interpolation, self.missing, table.flags)
+            encoding, rows = fit_encoding(table.X, len(table), table.names, table.weights, train, levels, *given)
+            problem = problem_of(encoding, rows, table.weights, table.targets)
+            return Encoded(encoding, self.settled(problem.take(train)), problem.take(held_out))
+
         most = max(_FEWEST_LEVELS, len(train) // 8)
-        encoding, rows = fit_encoding(
-            table.X,
-            len(table),
-            table.names,
-            table.weights,
-            train,
-            setting.levels if self.levels != "auto" else min(setting.levels, most),
-            self.interpolation,
-            self.missing,
-            table.flags,
-        )
-        return encoding, problem_of(encoding, rows, table.weights, table.targets)
+        return lambda setting: encoded(setting.levels if self.levels != "auto" else min(setting.levels, most))
 
     def settled(self, problem: Problem) -> Problem:
         """Repeated cells merged, and the rows in an order of their own."""
         return ordered_by_cell(merge_repeated_cells(problem) if self.merge else problem)
 
 
+class Encoded(NamedTuple):
+    """Levels, the rows that they were fitted on, settled, and the rows that were held out."""
+
+    encoding: Encoding
+    train: Problem
+    held_out: Problem
+
+
 class Plan(NamedTuple):
-    """How much is sampled: chains, sweeps, most rows and largest rank of the pilot; chains and sweeps of the fit."""
+    """How much is sampled.
+
+    pilot_chains, pilot_burn, pilot_draws : chains of each prior in the pilot, and their sweeps.
+    pilot_rows, pilot_rank : most rows, and largest rank, of the pilot.
+    pilot_held_out : rows to hold out at least; a fifth at a time is held out until there are as many.
+    chains, burn, draws : chains of the fit, and their sweeps.
+    """
 
     pilot_chains: int
     pilot_burn: int
     pilot_draws: int
     pilot_rows: int
     pilot_rank: int
+    pilot_held_out: int
     chains: int
     burn: int
     draws: int
+
+
+class Sampled(NamedTuple):
+    """What the draws of some chains say of the R held-out rows.
+
+    values : (D, R, K); noise : (D, R, K) its scales.
+    """
+
+    values: Array
+    noise: Array
+
+    @classmethod
+    def at(cls, rows: Problem, chains: Sequence[Chain]) -> "Sampled":
+        values = np.concatenate([values_at(rows, chain) for chain in chains])
+        noise = np.array([1.0 / np.sqrt(draw.alpha) for chain in chains for draw in chain.draws])
+        return cls(values, np.broadcast_to(noise[:, None, :], values.shape))
+
+    @classmethod
+    def beside(cls, parts: Sequence["Sampled"]) -> "Sampled":
+        """What as many draws say of the rows of all parts."""
+        return cls(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(self.values.mean(axis=0))
 
 
 class Verdict(NamedTuple):
@@ -102,7 +142,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Pilot:
-    """Short chains on some rows of a table, of which the last fifth is held out.
+    """Short chains on some rows of a table, of which a fifth is held out; of a short table, several fifths in turn.
 
     rank, start : as for the fit; run : runs jobs for some sweeps, keeping the draws of the later ones.
     """
@@ -131,64 +171,73 @@ class Pilot:
         some = table.take(rng.permutation(len(table))[: plan.pilot_rows])
         return cls(some, plan, min(rank, plan.pilot_rank), start, degrees_of_freedom, run)
 
-    @property
-    def n_train(self) -> int:
-        return len(self.table) - int(_HELD_OUT_SHARE * len(self.table))
+    @cached_property
+    def folds(self) -> list[NDArray[np.intp]]:
+        """Rows that are held out, a fifth at a time."""
+        parts = np.array_split(np.arange(len(self.table)), _PARTS)
+        return parts[: math.ceil(self.plan.pilot_held_out / len(parts[0]))]
+
+    @cached_property
+    def held_out(self) -> NDArray[np.intp]:
+        return np.concatenate(self.folds)
 
     @property
     def truth(self) -> Array:
-        return self.table.targets[self.n_train :]
+        return self.table.targets[self.held_out]
+
+    @property
+    def weights(self) -> Array:
+        return self.table.weights[self.held_out]
 
     def _errors(self, predicted: Array) -> Array:
         """Mean squared errors (K,) on the held-out rows."""
-        weights = self.table.weights[self.n_train :]
-        return np.asarray(np.average((self.truth - predicted) ** 2, axis=0, weights=weights))
+        return np.asarray(np.average((self.truth - predicted) ** 2, axis=0, weights=self.weights))
 
     def _sampled(
         self,
         tries: Sequence[tuple[Coding, Setting]],
+        folds: Sequence[NDArray[np.intp]],
         error: Array | None,
         seeds: Sequence[np.random.SeedSequence],
         label: str,
-    ) -> list[tuple[list[Chain], Array]]:
-        """For each try, its chains and the values (draws, rows, K) of their draws at the held-out rows."""
-        train, rest = np.arange(self.n_train), np.arange(self.n_train, len(self.table))
-        jobs, held_out = [], []
+    ) -> list[Sampled]:
+        """The draws of each try, chain by chain; those at the rows of different folds stand side by side."""
+        encoders = {coding: [coding.encoder(self.table, fold) for fold in folds] for coding, _ in tries}
+        jobs: list[list[Job]] = []
+        held_out: list[Problem] = []
         for (coding, setting), seed in zip(tries, seeds, strict=True):
-            _, problem = coding.encode(self.table, setting, train)
-            held_out.append(problem.take(rest))
-            problem = coding.settled(problem.take(train))
-            generators = map(
-                np.random.default_rng, seed.generate_state(2 * self.plan.pilot_chains).reshape(-1, 2).tolist()
-            )
-            jobs.append([Job.new(problem, setting, error, self.rank, rng, self.start) for rng in generators])
+            numbers = seed.generate_state(2 * len(folds) * self.plan.pilot_chains).reshape(len(folds), -1, 2)
+            for encoder, of_fold in zip(encoders[coding], numbers.tolist(), strict=True):
+                encoded = encoder(setting)
+                generators = map(np.random.default_rng, of_fold)
+                new = [Job.new(encoded.train, setting, error, self.rank, rng, self.start) for rng in generators]
+                jobs.append(new)
+                held_out.append(encoded.held_out)
         self.run([job for group in jobs for job in group], self.plan.pilot_burn, self.plan.pilot_draws, label)
-        groups = [[job.chain for job in group] for group in jobs]
-        return [
-            (chains, np.concatenate([values_at(problem, chain) for chain in chains]))
-            for chains, problem in zip(groups, held_out, strict=True)
-        ]
+        by_fold = [Sampled.at(rows, [job.chain for job in group]) for rows, group in zip(held_out, jobs, strict=True)]
+        return [Sampled.beside(by_fold[at : at + len(folds)]) for at in range(0, len(by_fold), len(folds))]
 
     def best_missing(self, coding: Coding, setting: Setting, seed: np.random.SeedSequence) -> Missing:
-        """Which treatment of missing predictors predicts better the held-out rows that lack some.
+        """Which treatment of missing predictors predicts better the rows that lack some, half of them held out in turn.
 
         The first, the paper's, where too few rows lack any to tell.
         """
-        _, problem = coding.encode(self.table, setting, np.arange(self.n_train))
-        lacking = (problem.codes == problem.levels).any(axis=1)[self.n_train :]
-        if np.count_nonzero(lacking) < _FEWEST_LACKING:
+        encoding = coding.encoder(self.table, np.empty(0, np.intp))(setting).encoding
+        lacking = np.flatnonzero((encoding.encode(self.table.X, len(self.table)).codes == encoding.levels).any(axis=1))
+        if len(lacking) < _FEWEST_LACKING:
             return "marginalize"
         treatments: tuple[Missing, ...] = ("marginalize", "level")
         tries = [(replace(coding, missing=missing), setting) for missing in treatments]
-        sampled = self._sampled(tries, None, [seed, seed], "chains on missing predictors")
-        weights = self.table.weights[self.n_train :][lacking]
-        errors = [weights @ ((self.truth - values.mean(axis=0))[lacking] ** 2).sum(axis=1) for _, values in sampled]
+        folds = [lacking[::2], lacking[1::2]]
+        sampled = self._sampled(tries, folds, None, [seed, seed], "chains on missing predictors")
+        judges = np.concatenate(folds)
+        truth, weights = self.table.targets[judges], self.table.weights[judges]
+        errors = [weights @ ((truth - each.mean) ** 2).sum(axis=1) for each in sampled]
         return treatments[int(np.argmin(errors))]
 
     def weigh(self, settings: Sequence[Setting], coding: Coding, seeds: np.random.SeedSequence) -> Verdict:
         """Shares by stacking. Settings without caution come first; the others heed the least of their errors."""
-        chains: dict[int, list[Chain]] = {}
-        values: dict[int, Array] = {}
+        sampled: dict[int, Sampled] = {}
         error: Array | None = None
         own_seeds = seeds.spawn(len(settings))
         for careful in (False, True):
@@ -196,22 +245,17 @@ class Pilot:
             if not stage:
                 continue
             tries = [(coding, settings[at]) for at in stage]
-            sampled = self._sampled(tries, error, [own_seeds[at] for at in stage], "pilot chains")
-            chains |= {at: group for at, (group, _) in zip(stage, sampled, strict=True)}
-            values |= {at: each for at, (_, each) in zip(stage, sampled, strict=True)}
+            found = self._sampled(tries, self.folds, error, [own_seeds[at] for at in stage], "pilot chains")
+            sampled |= dict(zip(stage, found, strict=True))
             if error is None:
-                error = min((self._errors(values[at].mean(axis=0)) for at in stage), key=np.sum)
-        everything = [values[at] for at in range(len(settings))]
-        means = np.array([each.mean(axis=0) for each in everything])
-        shares = stacking_shares(means, self.truth, self.table.weights[self.n_train :])
+                error = min((self._errors(each.mean) for each in found), key=np.sum)
+        everyone = [sampled[at] for at in range(len(settings))]
+        shares = stacking_shares(np.array([each.mean for each in everyone]), self.truth, self.weights)
+        draws = [len(each.values) for each in everyone]
         predictive = Mixture(
-            np.concatenate(everything),
-            np.array(
-                [1.0 / np.sqrt(draw.alpha) for at in range(len(settings)) for one in chains[at] for draw in one.draws]
-            )[:, None, :],
-            np.concatenate(
-                [np.full(len(each), share / len(each)) for share, each in zip(shares, everything, strict=True)]
-            ),
+            np.concatenate([each.values for each in everyone]),
+            np.concatenate([each.noise for each in everyone]),
+            np.repeat(shares / draws, draws),
             self.degrees_of_freedom,
         )
         return Verdict(shares, fit_spread(predictive, self.truth), self._errors(predictive.mean))

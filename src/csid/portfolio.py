@@ -29,11 +29,13 @@ class Setting:
 
     caution : how much, beside the rows themselves, the error on held-out rows says about the noise. On its own, a loose
         prior may take the noise of the training rows for signal.
+    most_rank : of its chains. With many levels a component can say more, and costs more.
     """
 
     prior: Prior
     levels: int
     caution: float = 0.0
+    most_rank: int = 1024
 
 
 SETTINGS: dict[str, Setting] = {
@@ -42,6 +44,7 @@ SETTINGS: dict[str, Setting] = {
     "stiff": Setting(Prior(smoothness=(10.0, 0.1), smoothness_order=2), 64),
     "rough": Setting(Prior(smoothness=(1.0, 3.0)), 32),
     "fine": Setting(Prior(), 200),
+    "finest": Setting(Prior(), 800, most_rank=16),
     "steady": Setting(Prior(), 32, caution=0.25),
     "curved": Setting(Prior(smoothness_order=2), 32, caution=0.25),
     "near one": Setting(Prior(nu=1.0), 32, caution=0.25),
@@ -81,6 +84,7 @@ class Job:
         cls, problem: Problem, setting: Setting, error: Array | None, rank: int, rng: np.random.Generator, start: str
     ) -> "Job":
         """A new chain, whose start is drawn, or fitted by ALS from a start that is."""
+        rank = min(rank, setting.most_rank)
         state = als_state(problem, rank, rng) if start == "als" else random_state(problem, rank, rng)
         return cls(problem, adapted_prior(setting, problem, error), Chain(state), rng)
 
@@ -150,8 +154,14 @@ def stacking_shares(predictions: Array, targets: Array, weights: Array) -> Array
 
 
 def chains_per_setting(shares: Array, n_chains: int) -> list[int]:
-    """Chains in proportion to the shares, at least one for each setting that has a share."""
-    return [max(1, round(float(share) * n_chains)) if share > 0.0 else 0 for share in shares]
+    """Numbers of chains n_i, at least one for each setting with a share s_i, that minimise sum(s_i^2 / n_i).
+
+    That is the variance of the mean when chains under different settings vary alike.
+    """
+    counts = (shares > 0.0).astype(np.intp)
+    while counts.sum() < n_chains:
+        counts[np.argmax(shares**2 / np.maximum(counts * (counts + 1), 1))] += 1
+    return [int(count) for count in counts]
 
 
 def values_at(problem: Problem, chain: Chain) -> Array:

@@ -64,6 +64,21 @@ class Factors:
         """A view of `V`, (K, F)."""
         return self.V[:, : self.rank]
 
+    def components(self, chosen: NDArray[np.intp]) -> "Factors":
+        """Some components, copied, with the same bias."""
+        some = replace(
+            self,
+            table=np.zeros((len(self.table), padded_rank(len(chosen))), self.table.dtype),
+            V=np.zeros((len(self.V), padded_rank(len(chosen)))),
+            rank=len(chosen),
+        )
+        some.table[:, : some.rank], some.output_factor[:] = self.table[:, chosen], self.V[:, chosen]
+        return some
+
+    def set_components(self, chosen: NDArray[np.intp], some: "Factors") -> None:
+        """Replace some components by those of other factors."""
+        self.table[:, chosen], self.V[:, chosen] = some.table[:, : some.rank], some.output_factor
+
     def rounded(self) -> "Factors":
         """The factors in single precision; infinite where they are beyond its range."""
         with np.errstate(over="ignore"):

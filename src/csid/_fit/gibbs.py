@@ -12,7 +12,8 @@ Gamma(mu) mu^(rank U / 2) exp(-mu/2 (a - 1)^T U (a - 1) - nu/2 |a - 1|^2): given
 Student's t noise multiplies alpha_j by a Gamma variable per row.
 
 Every conditional is conjugate. One sweep costs what a sweep of alternating least squares costs: the same sums over rows
-and the same block systems, solved with noise.
+and the same block systems, solved with noise. Many components are drawn some at a time, given the others, which makes
+the price of a sweep linear in the rank; see docs/decisions/0011-components-in-groups.md.
 """
 
 from collections.abc import Callable
@@ -34,10 +35,13 @@ from csid._fit.statistics import (
     partial_products,
     residual_sums,
     row_parts,
+    values_of_rows,
 )
 from csid._fit.sweeps import Modes, Rows
 
 Array = NDArray[np.float64]
+
+_COMPONENTS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,15 @@ class State:
 
     def copy(self) -> "State":
         return State(self.factors.copy(), self.mu.copy(), self.tau.copy(), self.alpha.copy())
+
+    def components(self, chosen: NDArray[np.intp]) -> "State":
+        """Some components, copied."""
+        return State(self.factors.components(chosen), self.mu.take(chosen, axis=1), self.tau[chosen], self.alpha)
+
+    def set_components(self, chosen: NDArray[np.intp], part: "State") -> None:
+        """Replace some components by those of another state."""
+        self.factors.set_components(chosen, part.factors)
+        self.mu[:, chosen], self.tau[chosen] = part.mu, part.tau
 
 
 @dataclass
@@ -159,8 +172,7 @@ def run_chain(
     heavy = np.isfinite(prior.degrees_of_freedom)
     for sweep in range(n_burn + n_draws):
         scaled = draw_row_scales(problem, prior, chain.state, rng) if heavy else problem
-        read = draw_factors(scaled, prior, modes, chain.state, rng, workers)
-        draw_weights(scaled, prior, chain.state, read, rng, workers)
+        draw_components(scaled, prior, modes, chain.state, rng, workers)
         chain.residual.append(draw_noise(scaled, prior, chain.state, rng, workers, problem.total_weight))
         chain.alpha.append(chain.state.alpha.copy())
         if sweep >= n_burn and (sweep - n_burn) % thin == thin - 1:
@@ -187,6 +199,26 @@ def stacked_modes(problem: Problem, prior: Prior, priors: list[ModePrior]) -> Mo
         unit[here, : len(one.unit)] = one.unit.T
     ranks, rates = np.array([one.rank for one in priors]), prior.smoothness[1] / problem.levels
     return Modes(problem.levels, offsets, marginals, unit, widths, pull, ranks, float(prior.nu), rates)
+
+
+def draw_components(
+    problem: Problem, prior: Prior, modes: Modes, state: State, rng: np.random.Generator, workers: Workers
+) -> None:
+    """Factors, weights and their precisions; of many components, groups chosen at random, each given the others."""
+    F = state.factors.rank
+    if F <= _COMPONENTS_AT_ONCE:
+        read = draw_factors(problem, prior, modes, state, rng, workers)
+        draw_weights(problem, prior, state, read, rng, workers)
+        return
+    groups = np.array_split(rng.permutation(F), -(-F // _COMPONENTS_AT_ONCE))
+    rest = problem.targets - values_of_rows(problem, state.factors, workers)  # what no component explains
+    for group in groups:
+        part = state.components(group)
+        aim = problem.with_targets(rest + values_of_rows(problem, part.factors, workers))
+        read = draw_factors(aim, prior, modes, part, rng, workers)
+        draw_weights(aim, prior, part, read, rng, workers)
+        rest = aim.targets - values_of_rows(problem, part.factors, workers)
+        state.set_components(group, part)
 
 
 def draw_factors(

@@ -1,5 +1,6 @@
 """The encoded samples: levels, targets and weights, with repeated cells merged into counts and means."""
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -95,6 +96,13 @@ class Problem:
         """The same rows with other weights; which predictors are missing is not looked for again."""
         other = replace(self, weights=weights)
         other.__dict__["any_missing"] = self.any_missing
+        return other
+
+    def with_targets(self, targets: Array) -> "Problem":
+        """The same rows with other targets; what is known of the rows is not looked for again."""
+        _ = self.cells, self.any_missing, self.roots, self.total_weight
+        other = copy(self)
+        object.__setattr__(other, "targets", targets)
         return other
 
     def reweighted(self, factors: Array) -> "Problem":

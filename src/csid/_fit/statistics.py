@@ -166,6 +166,12 @@ def model_values(problem: Problem, factors: Factors, start: int = 0, stop: int |
     return values
 
 
+def values_of_rows(problem: Problem, factors: Factors, workers: Workers) -> Array:
+    """The model's values (M, K) at all rows, in threads."""
+    parts = workers.map(lambda part: model_values(problem, factors, *part), row_parts(problem.n_rows))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
     """Weighted sums over rows of the residuals and of their squares, one of each per output."""
 

@@ -14,17 +14,15 @@ from csid._fit.compiled import kernel
 
 Array = NDArray[np.float64]
 
-_SKETCH_POINTS = 2048
 _SKETCH_POINTS_PER_LEVEL = 16
-_TABLE_ENTRIES = 1 << 24
-"""Of the dynamic program, levels times points: 64 MB."""
+_FEWEST_SKETCH_POINTS, _MOST_SKETCH_POINTS = 2048, 4096
 
 
 def lloyd_max_levels(values: Array, weights: Array | None, levels: int) -> Array:
     """Sorted levels that minimise the weighted squared distance of the values to their nearest level.
 
     A column with no more distinct values than levels keeps each of them. A long column is first reduced to a sketch of
-    weighted means over runs of neighbouring values, 16 runs a level (fewer beyond 1000 levels), and the optimum is that
+    weighted means over runs of neighbouring values, 16 runs a level (fewer beyond 256 levels), and the optimum is that
     of the sketch.
 
     Parameters
@@ -36,8 +34,7 @@ def lloyd_max_levels(values: Array, weights: Array | None, levels: int) -> Array
         return points
     _, exponent = np.frexp(np.abs(points).max())
     points = np.ldexp(points, -exponent)  # to at most one, exactly: squares of large values overflow
-    size = max(_SKETCH_POINTS, _SKETCH_POINTS_PER_LEVEL * levels)
-    size = max(levels, min(size, _TABLE_ENTRIES // levels))
+    size = max(_FEWEST_SKETCH_POINTS, min(_SKETCH_POINTS_PER_LEVEL * levels, _MOST_SKETCH_POINTS), levels)
     if len(points) > size:
         points, mass = _sketch(points, mass, size)
     if len(points) > levels:
