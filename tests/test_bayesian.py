@@ -140,7 +140,7 @@ def test_cautious_priors_heed_the_error_of_the_others(made: list[tuple[Any, Sett
         assert (error is None) == (setting.caution == 0.0)
     (heeded,) = {float(error[0]) for _, _, error in pilot if error is not None}
     assert 0.01 < heeded < 0.5  # of standardised targets: the noise, and what the best of them misses
-    assert all(error is not None for *_, error in made[len(SETTINGS) :])
+    assert all(error is not None for *_, error in made[len(pilot) :])
 
 
 @pytest.mark.parametrize(("noise", "rows"), [("normal", 100), ("student", 200)])

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid.pilot import Coding, Pilot, Plan, Table
+import csid.pilot
+from csid.pilot import Coding, Pilot, Plan, Sampled, Table
 from csid.portfolio import SETTINGS, Job, run_jobs
 
 Array = np.ndarray
-PLAN = Plan(1, 30, 10, 500, 4, 4, 10, 10)
+PLAN = Plan(1, 30, 10, 500, 4, 1, 4, 10, 10)
 CODING = Coding("auto", "linear", "marginalize", merge=True)
 
 
@@ -42,23 +43,55 @@ def test_it_sees_some_rows_at_most_and_holds_out_a_fifth() -> None:
     pilot = _pilot(table)
     assert pilot is not None
     assert len(pilot.table) == 500
-    assert pilot.n_train == 400
     assert pilot.rank == 4
     where = [int(np.flatnonzero((row == table.X).all(axis=1))[0]) for row in pilot.table.X]
     assert len(set(where)) == 500
     assert where != sorted(where)
     assert_array_equal(pilot.table.targets, table.targets[where])
-    assert_array_equal(pilot.truth, table.targets[where[400:]])
+    assert_array_equal(pilot.held_out, np.arange(100))
+    assert_array_equal(pilot.truth, table.targets[where[:100]])
+
+
+@pytest.mark.parametrize(("wanted", "folds"), [(1, 1), (20, 1), (21, 2), (90, 5), (1000, 5)])
+def test_a_short_table_holds_out_several_fifths(wanted: int, folds: int) -> None:
+    pilot = _pilot(_table(100), pilot_held_out=wanted)
+    assert pilot is not None
+    assert len(pilot.folds) == folds
+    assert_array_equal(pilot.held_out, np.arange(20 * folds))
+
+
+def test_held_out_rows_are_predicted_by_chains_that_did_not_see_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each draw stands for a chain in every fold, with the noise of that fold."""
+    seen: list[Job] = []
+    monkeypatch.setattr(csid.pilot.Sampled, "at", lambda rows, chains: Sampled(rows.targets[None], rows.targets[None]))
+    pilot = _pilot(_table(100), pilot_held_out=60)
+    assert pilot is not None
+    pilot = replace(pilot, run=lambda jobs, *_: seen.extend(jobs))
+    tries = [(CODING, SETTINGS["medium"]), (CODING, SETTINGS["smooth"])]
+    found = pilot._sampled(tries, pilot.folds, None, np.random.SeedSequence(0).spawn(2), "")
+    assert len(found) == 2
+    assert_array_equal(found[1].values, pilot.truth[None])
+    for job, fold in zip(seen, pilot.folds * 2, strict=True):
+        rest = np.delete(pilot.table.targets, fold)
+        assert_array_equal(np.sort(job.problem.targets[:, 0]), np.sort(rest))
 
 
 def test_levels_are_bounded_by_rows_unless_given() -> None:
-    table, train = _table(400), np.arange(320)
+    table, held_out = _table(400), np.arange(80)
     for levels, setting, expected in [("auto", "fine", 40), ("auto", "medium", 32), (50, "medium", 50)]:
         coding = replace(CODING, levels=levels)
         given = replace(SETTINGS[setting], levels=50) if levels == 50 else SETTINGS[setting]
-        encoding, problem = coding.encode(table, given, train)
+        encoding, train, rest = coding.encoder(table, held_out)(given)
         assert encoding.levels.tolist() == [expected] * 3
-        assert problem.n_rows == 400
+        assert train.n_rows == 320
+        assert_array_equal(rest.targets, table.targets[:80])
+
+
+def test_settings_with_as_many_levels_share_an_encoding() -> None:
+    encoder = CODING.encoder(_table(400), np.arange(80))
+    assert encoder(SETTINGS["medium"]) is encoder(SETTINGS["rough"])
+    assert encoder(SETTINGS["fine"]) is encoder(SETTINGS["finest"])  # both are bounded by the rows
+    assert encoder(SETTINGS["fine"]) is not encoder(SETTINGS["medium"])
 
 
 def test_good_predictions_get_the_shares() -> None:
@@ -102,9 +135,16 @@ def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) ->
     X[::7, 0] = np.nan
     pilot = _pilot(replace(table, X=X))
     assert pilot is not None
-    lacking = np.isnan(pilot.table.X[pilot.n_train :, 0])
-    near = pilot.truth + np.where(lacking, 0.1, 9.0)[:, None]
-    far = pilot.truth + np.where(lacking, 0.2, 0.0)[:, None]
-    for values, expected in [((near, far), "marginalize"), ((far, near), "level")]:
-        monkeypatch.setattr(Pilot, "_sampled", lambda *_, v=values: [([], each[None]) for each in v])
+    lacking = np.flatnonzero(np.isnan(pilot.table.X[:, 0]))
+
+    def sampled(errors: tuple[float, float]) -> Any:
+        def at_folds(_: Pilot, tries: Any, folds: Any, *rest: Any) -> list[Sampled]:
+            rows = np.concatenate(folds)
+            assert sorted(rows.tolist()) == lacking.tolist()
+            return [Sampled((pilot.table.targets[rows] + error)[None], np.ones((1, len(rows), 1))) for error in errors]
+
+        return at_folds
+
+    for errors, expected in [((0.1, 0.2), "marginalize"), ((0.2, 0.1), "level")]:
+        monkeypatch.setattr(Pilot, "_sampled", sampled(errors))
         assert pilot.best_missing(CODING, SETTINGS["medium"], np.random.SeedSequence(0)) == expected

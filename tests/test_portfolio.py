@@ -1,5 +1,8 @@
 """The choice and the weights of priors."""
 
+from collections.abc import Sequence
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,6 +10,7 @@ from scipy.optimize import minimize
 
 from csid.portfolio import (
     SETTINGS,
+    Job,
     adapted_prior,
     chains_per_setting,
     chosen_settings,
@@ -20,7 +24,7 @@ def test_parameters_narrow_the_settings() -> None:
     assert list(chosen_settings(["fine", "stiff"], "auto", "auto")) == ["fine", "stiff"]
     with_levels = chosen_settings("auto", 25, "auto")
     assert {setting.levels for setting in with_levels.values()} == {25}
-    assert "fine" not in with_levels  # with the levels given it is "medium" once more
+    assert not {"fine", "finest"} & set(with_levels)  # with the levels given they are "medium" once more
     assert {s.prior.smoothness_order for s in chosen_settings("auto", "auto", 2).values()} == {2}
 
 
@@ -48,7 +52,27 @@ def test_a_perfect_prediction_takes_all() -> None:
 
 
 def test_every_share_has_a_chain() -> None:
-    assert chains_per_setting(np.array([0.9, 0.06, 0.0, 0.04]), 6) == [5, 1, 0, 1]
+    assert chains_per_setting(np.array([0.9, 0.06, 0.0, 0.04]), 6) == [4, 1, 0, 1]
+    assert chains_per_setting(np.array([0.5, 0.3, 0.2]), 1) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("shares", [(0.6, 0.4, 0.0), (0.5, 0.3, 0.2), (1 / 3, 1 / 3, 1 / 3)])
+def test_chains_are_where_they_lower_the_variance_most(shares: tuple[float, ...]) -> None:
+    def variance(counts: Sequence[int]) -> float:
+        return sum(share**2 / count for share, count in zip(shares, counts, strict=True) if share)
+
+    ways = [way for way in product(range(9), repeat=3) if sum(way) == 8]
+    ways = [way for way in ways if all((n > 0) == (s > 0) for n, s in zip(way, shares, strict=True))]
+    assert_allclose(variance(chains_per_setting(np.array(shares), 8)), min(map(variance, ways)))
+
+
+def test_a_setting_bounds_the_rank_of_its_chains() -> None:
+    problem, rng = build_problem(0, levels=(3, 3), rows=40), np.random.default_rng(0)
+    ranks = {
+        name: Job.new(problem, SETTINGS[name], None, 32, rng, "random").chain.state.factors.rank
+        for name in ("medium", "finest")
+    }
+    assert ranks == {"medium": 32, "finest": 16}
 
 
 def test_few_rows_tighten_the_prior() -> None:

@@ -64,7 +64,7 @@ def chosen_settings(
         if order != "auto":
             setting = replace(setting, prior=replace(setting.prior, smoothness_order=int(order)))
         if levels != "auto":
-            setting = replace(setting, levels=int(levels))
+            setting = replace(setting, levels=int(levels), most_rank=Setting.most_rank)
         if setting not in chosen.values():
             chosen[name] = setting
     return chosen

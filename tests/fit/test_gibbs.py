@@ -431,8 +431,7 @@ def _by_sweeps(
     problem = replace(problem, targets=start.centred[0].copy())
     weights, workers, kept = level_weights(problem), Workers(), []
     for _ in range(sweeps):
-        read = gibbs.draw_factors(problem, prior, modes, state, rng, workers)
-        gibbs.draw_weights(problem, prior, state, read, rng, workers)
+        gibbs.draw_components(problem, prior, modes, state, rng, workers)
         gibbs.draw_noise(problem, prior, state, rng, workers)
         model = model_of(state.factors)
         precisions = (state.mu.copy(), state.tau.copy(), state.alpha.copy())
@@ -510,9 +509,21 @@ def _geweke(order: int, sweeps: int, spoil: Callable[[ModePrior], ModePrior] = l
     return _z_scores(independent, chain)
 
 
+@pytest.fixture
+def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each component is drawn given the others."""
+    monkeypatch.setattr(gibbs, "_COMPONENTS_AT_ONCE", 1)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_sweeps_leave_the_joint_law_in_place(order: int) -> None:
     scores = _geweke(order, 4000)
+    assert {name: z for name, z in scores.items() if not abs(z) < 4.0} == {}
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_components_in_groups_leave_the_joint_law_in_place() -> None:
+    scores = _geweke(2, 4000)
     assert {name: z for name, z in scores.items() if not abs(z) < 4.0} == {}
 
 
@@ -554,6 +565,39 @@ def test_wrong_sums_show_in_the_joint_law(
     right = getattr(gibbs, name)
     monkeypatch.setattr(gibbs, name, lambda *arguments: spoil(*right(*arguments)))
     assert max(map(abs, _geweke(2, 1500).values())) > 6.0
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_wrong_targets_of_a_group_show_in_the_joint_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Problem.with_targets
+    monkeypatch.setattr(Problem, "with_targets", lambda problem, targets: right(problem, 0.8 * targets))
+    assert max(map(abs, _geweke(2, 1500).values())) > 6.0
+
+
+# --- components -------------------------------------------------------------------------------------------------------
+
+
+@given(problems(), st.integers(2, 10), seeds)
+@settings(deadline=None, max_examples=30)
+def test_components_are_copied_out_and_put_back(problem: Problem, rank: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    state = _any_state(problem, rank, seed)
+    before = state.copy()
+    chosen, others = np.split(rng.permutation(rank), [1 + seed % (rank - 1)])
+    parts = [state.components(some) for some in (chosen, others)]
+    together = sum(values(problem, model_of(part.factors)) for part in parts) - state.factors.bias
+    assert_allclose(together, values(problem, model_of(state.factors)), **CLOSE)
+    for numbers in (parts[0].factors.table, parts[0].factors.V, parts[0].mu, parts[0].tau):
+        numbers += 1.0
+    for now, then in zip(_numbers(state), _numbers(before), strict=True):
+        assert_array_equal(now, then)
+    state.set_components(chosen, parts[0])
+    assert_array_equal(state.factors.table[:, chosen], before.factors.table[:, chosen] + 1.0)
+    assert_array_equal(state.factors.output_factor[:, chosen], before.factors.output_factor[:, chosen] + 1.0)
+    assert_array_equal(state.mu[:, chosen], before.mu[:, chosen] + 1.0)
+    assert_array_equal(state.tau[chosen], before.tau[chosen] + 1.0)
+    for now, then in zip(_numbers(state.components(others)), _numbers(before.components(others)), strict=True):
+        assert_array_equal(now, then)
 
 
 # --- a chain ----------------------------------------------------------------------------------------------------------
@@ -644,10 +688,11 @@ def test_going_on_continues_the_chain() -> None:
     _assert_same_chain(chain, whole)
 
 
-@pytest.mark.parametrize("n_modes", [2, 15])
-def test_the_number_of_threads_changes_nothing(n_modes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the bit, with rows cut into many parts and modes into groups."""
+@pytest.mark.parametrize(("n_modes", "at_once"), [(2, 32), (2, 2), (15, 32)])
+def test_the_number_of_threads_changes_nothing(n_modes: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit, with rows cut into many parts, and modes and components into groups."""
     monkeypatch.setattr(statistics, "_ROWS_PER_PART", 7)
+    monkeypatch.setattr(gibbs, "_COMPONENTS_AT_ONCE", at_once)
     levels = tuple(2 + n % 3 for n in range(n_modes))
     problem = build_problem(0, levels=levels, rows=90, outputs=2, linear=True, missing=0.1, weighted=True)
     with Workers(2) as workers:

@@ -101,7 +101,7 @@ def test_rows_that_only_share_a_hash_are_kept_apart(monkeypatch: pytest.MonkeyPa
 def test_merged_and_unmerged_fits_agree(linear: bool, outputs: int) -> None:
     problem = build_problem(4, levels=(3, 4, 2), rows=30, outputs=outputs, linear=linear, missing=0.1)
     repeated = _repeated(problem, 4, times=4)
-    options = ALSOptions(ridge=1e-2, smoothness=(0.05,) * 3, max_iter=10, tol=0.0)
+    options = ALSOptions(ridge=1e-3, smoothness=(0.05,) * 3, max_iter=10, tol=0.0)  # no component dies out
     results = []
     for p in (repeated, merge_repeated_cells(repeated)):
         start = random_factors(problem, 3, np.random.default_rng(0))
@@ -134,6 +134,18 @@ def test_reweighted_multiplies_weights_and_drops_zeros(problem: Problem, seed: i
     assert_array_equal(part.weights, (problem.weights * counts)[counts > 0])
     assert_array_equal(part.codes, problem.codes[counts > 0])
     assert_allclose(part.total_weight, problem.weights @ counts, rtol=1e-12)
+
+
+@given(problems())
+@settings(deadline=None, max_examples=20)
+def test_other_targets_leave_the_rows_as_they_are(problem: Problem) -> None:
+    targets = problem.targets.copy()
+    other = problem.with_targets(targets + 1.0)
+    assert_array_equal(other.targets, targets + 1.0)
+    assert_array_equal(problem.targets, targets)
+    assert other.any_missing is problem.any_missing
+    for name in ("codes", "fractions", "weights", "roots", "within"):
+        assert_array_equal(getattr(other, name), getattr(problem, name))
 
 
 @given(problems(), seeds)

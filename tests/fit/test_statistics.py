@@ -21,6 +21,7 @@ from csid._fit.statistics import (
     partial_products,
     residual_sums,
     row_parts,
+    values_of_rows,
 )
 from fit.strategies import build_factors, build_problem, problems, ranks, seeds
 from fit.systems import data_system
@@ -216,3 +217,10 @@ def test_workers_keep_the_order_of_parts_and_pass_errors_on(two_threads: Workers
     assert two_threads.map(lambda part: part[0], parts) == list(range(50))
     with pytest.raises(ZeroDivisionError):
         two_threads.map(lambda part: 1 // part[0], parts)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_values_of_rows(two_threads: Workers) -> None:
+    problem = build_problem(1, rows=40, outputs=2, linear=True, missing=0.2)
+    factors = build_factors(problem, 3, 1)
+    assert_allclose(values_of_rows(problem, factors, two_threads), values(problem, model_of(factors)), **TIGHT)
