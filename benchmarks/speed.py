@@ -1,6 +1,7 @@
 """Speed of the fit: accumulation against the machine's dgemm, linearity in rows, many predictors, memory, first use.
 
-    python benchmarks/speed.py [name ...]     # any of: accumulate lanes rows predictors memory concrete compile threads
+    python benchmarks/speed.py [name ...]
+    # any of: accumulate lanes rows predictors components memory concrete compile threads
 
 Every figure is a ratio of two measurements made in the same run, since absolute times differ from machine to machine.
 Operations are counted as 2 F^2 + (N - 1) F per row and mode. Rows go to benchmarks/results/speed.csv.
@@ -23,6 +24,7 @@ from threadpoolctl import threadpool_limits
 import results
 import tasks
 from csid import CSIDRegressor
+from csid._fit import gibbs
 from csid._fit.als import ALSOptions, Penalties, sweep
 from csid._fit.factors import Factors, random_factors
 from csid._fit.problem import Problem
@@ -233,6 +235,33 @@ def concrete() -> dict[str, float]:
     return {"NumPy twin / csid, concrete, rank 10, one thread": twin / ours, "csid ms per sweep": 1e3 * ours / sweeps}
 
 
+def components() -> dict[str, float]:
+    """Time of a sweep of the sampler at rank 64, relative to rank 32: in groups of 32, and all components at once."""
+    rng, figures = np.random.default_rng(0), {}
+    for levels in (32, 200):
+        n_levels = np.full(9, levels, dtype=np.intp)
+        samples = Problem(
+            codes=rng.integers(levels - 1, size=(20_000, 9), dtype=np.uint8),
+            fractions=rng.random((20_000, 9), np.float32),
+            weights=np.ones(20_000),
+            targets=rng.standard_normal((20_000, 1)),
+            levels=n_levels,
+            ordered=n_levels,
+            marginals=tuple(np.full(levels, 1.0 / levels) for _ in range(9)),
+        )
+
+        def sweeps(rank: int, at_once: int, samples: Problem = samples) -> None:
+            gibbs._COMPONENTS_AT_ONCE = at_once
+            rng = np.random.default_rng(0)
+            chain = gibbs.Chain(gibbs.random_state(samples, rank, rng))
+            gibbs.run_chain(samples, gibbs.Prior(), chain, rng, Workers(1), 4, 0, 1)
+
+        base, grouped, whole = least_seconds(lambda: sweeps(32, 32), lambda: sweeps(64, 32), lambda: sweeps(64, 64))
+        figures[f"rank 64 in groups / rank 32, {levels} levels"] = grouped / base
+        figures[f"rank 64 at once / rank 32, {levels} levels"] = whole / base
+    return figures
+
+
 FIRST_USE = """
 import time, numpy as np
 from csid import CSIDRegressor
@@ -269,6 +298,7 @@ BENCHMARKS = {
     "lanes": lanes,
     "rows": rows,
     "predictors": predictors,
+    "components": components,
     "memory": memory,
     "concrete": concrete,
     "compile": compile_,

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import csid.bayesian
+import csid.ensemble
 import csid.pilot
 from csid import BayesianCSIDRegressor
 from csid.portfolio import SETTINGS, Job, Setting, run_jobs
@@ -111,7 +112,7 @@ def test_different_levels_meet_on_common_ones(monkeypatch: pytest.MonkeyPatch) -
         rows = encoding.encode(X, len(X))
         share = list(model.shares_.values())[owner] / sum(o == owner for *_, o in model._chains) / len(chain.draws)
         for draw in chain.draws:
-            cpd = csid.bayesian.CPD.of(draw.factors, model._centre, model._scale)
+            cpd = csid.ensemble.CPD.of(draw.factors, model._centre, model._scale)
             by_hand += share * cpd.evaluate(rows.codes, rows.fractions)[:, 0]
     assert_allclose(model.predict(X), by_hand, rtol=1e-6, atol=1e-5 * np.std(y))
 
@@ -127,7 +128,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Setting, Array | No
             calls.append((problem, setting, error))
             return Job.new(problem, setting, error, *rest)
 
-    for module in (csid.pilot, csid.bayesian):
+    for module in (csid.pilot, csid.ensemble):
         monkeypatch.setattr(module, "Job", Spy)
     return calls
 

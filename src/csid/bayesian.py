@@ -16,14 +16,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from csid._fit.gibbs import Chain
-from csid._fit.problem import Problem
-from csid.cpd import CPD
-from csid.diagnostics import convergence
-from csid.encoding import Encoding, Interpolation, Missing, moved_factor, refine
-from csid.estimator import TensorRegressor, centre_and_scale, problem_of
+from csid.encoding import Interpolation, Missing
+from csid.ensemble import Member, begun, continued, gathered, interrupted
+from csid.estimator import TensorRegressor, centre_and_scale
 from csid.inputs import categorical_flags, check_table, check_targets, check_weights, number_of_rows
 from csid.pilot import Coding, Pilot, Plan, Table, Verdict
-from csid.portfolio import SETTINGS, Job, Setting, adapted_prior, chains_per_setting, chosen_settings, run_jobs
+from csid.portfolio import SETTINGS, Job, Setting, chosen_settings, run_jobs
 from csid.posterior import Posterior
 from csid.progress import chain_progress
 from csid.spread import Spread
@@ -33,7 +31,6 @@ Effort = Literal["fast", "default", "best"]
 
 _PREDICTED_ROWS = 1 << 12
 _DRIFT = 0.05
-_WATCHED_ROWS = 100
 _HEAVY_TAILS = 4.0
 
 _PLANS: dict[Effort, Plan] = {
@@ -139,6 +136,7 @@ class BayesianCSIDRegressor(TensorRegressor):
     posterior_: Posterior
     _coding: Coding
     _verdict: Verdict
+    _chains: list[Member]
     _tamer = "a smaller `rank`"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -208,9 +206,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         sample_weight : array-like (M,), optional
             A row of weight 2 counts as two rows.
         """
-        continued = self.warm_start and hasattr(self, "cpd_")
+        goes_on = self.warm_start and hasattr(self, "cpd_")
         X = check_table(X, self, min_rows=2)
-        validate_data(self, X, skip_check_array=True, reset=not continued)
+        validate_data(self, X, skip_check_array=True, reset=not goes_on)
         n_rows = number_of_rows(X)
         y = check_targets(y, n_rows)
         weights = check_weights(sample_weight, n_rows)
@@ -219,44 +217,38 @@ class BayesianCSIDRegressor(TensorRegressor):
         counted = np.flatnonzero(weights)
         if len(counted) < n_rows:
             X, targets, weights = _safe_indexing(X, counted), targets[counted], weights[counted]
-        if continued and targets.shape[1] != self.cpd_.n_outputs:
+        if goes_on and targets.shape[1] != self.cpd_.n_outputs:
             raise ValueError(
                 f"warm_start continues a fit of {self.cpd_.n_outputs} output(s), but y has {targets.shape[1]}: "
                 "keep the outputs, or fit anew with warm_start=False."
             )
-        centre, scale = (self._centre, self._scale) if continued else centre_and_scale(targets, weights)
+        centre, scale = (self._centre, self._scale) if goes_on else centre_and_scale(targets, weights)
         flags = categorical_flags(self.categorical_features, names)
         table = Table(X, (targets - centre) / scale, weights, names, flags)
         plan = self._plan()
         seeds = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31))
         pilot_seeds, chain_seeds = seeds.spawn(2)
-        if continued:
-            settings, coding, verdict = self._settings, self._coding, self._verdict
-            encodings, jobs, owners = self._continued_jobs(table, verdict.error, chain_seeds)
-            n_burn = 0
+        if goes_on:
+            settings, coding, verdict, members = self._settings, self._coding, self._verdict, self._chains
+            jobs = continued(members, list(settings.values()), coding, verdict, table, chain_seeds)
         else:
             settings = self._chosen_settings()
             coding, verdict = self._pilot(settings, table, plan, pilot_seeds)
-            encodings, jobs, owners = self._new_jobs(settings, coding, verdict, table, plan, chain_seeds)
-            n_burn = plan.burn
+            given = (plan.chains, self.rank, self.start, chain_seeds)
+            members, jobs = begun(list(settings.values()), coding, verdict, table, *given)
         try:
-            self._run(jobs, n_burn, plan.draws, "chains")
+            self._run(jobs, 0 if goes_on else plan.burn, plan.draws, "chains")
         except KeyboardInterrupt:
-            with_draws = [at for at, job in enumerate(jobs) if job.chain.draws]
-            if not with_draws:
+            members, verdict = interrupted(members, verdict)
+            if not members:
                 raise
-            encodings, owners = [encodings[at] for at in with_draws], [owners[at] for at in with_draws]
-            jobs = [jobs[at] for at in with_draws]
-            left = np.where(np.bincount(owners, minlength=len(settings)) > 0, verdict.shares, 0.0)
-            verdict = verdict._replace(shares=left / left.sum())
             warnings.warn(
-                f"Interrupted: the fit keeps the draws made so far, of {len(jobs)} chain(s). "
+                f"Interrupted: the fit keeps the draws made so far, of {len(members)} chain(s). "
                 "With warm_start=True, fit again to add to them.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-        self._keep(settings, coding, verdict, encodings, jobs, owners, table, centre, scale)
+        self._keep(settings, coding, verdict, members, table, centre, scale)
         self._one_output = y.ndim == 1
         self._warn_of_drift(plan)
         return self
@@ -350,47 +342,6 @@ class BayesianCSIDRegressor(TensorRegressor):
             coding = replace(coding, missing=pilot.best_missing(coding, some[0], seeds_of_missing))
         return coding, equal if len(some) == 1 else pilot.weigh(some, coding, seeds_of_settings)
 
-    def _new_jobs(
-        self,
-        settings: dict[str, Setting],
-        coding: Coding,
-        verdict: Verdict,
-        table: Table,
-        plan: Plan,
-        seeds: np.random.SeedSequence,
-    ) -> tuple[list[Encoding], list[Job], list[int]]:
-        """Encodings of the settings with a share, their chains, and the setting that each chain belongs to."""
-        encoder = coding.encoder(table, np.empty(0, np.intp))
-        encodings, jobs, owners = [], [], []
-        counts = chains_per_setting(verdict.shares, plan.chains)
-        for at, (setting, count, seed) in enumerate(
-            zip(settings.values(), counts, seeds.spawn(len(settings)), strict=True)
-        ):
-            if count == 0:
-                continue
-            encoding, problem, _ = encoder(setting)
-            for rng in map(np.random.default_rng, seed.spawn(count)):
-                encodings.append(encoding)
-                owners.append(at)
-                jobs.append(Job.new(problem, setting, verdict.error, self.rank, rng, self.start))
-        return encodings, jobs, owners
-
-    def _continued_jobs(
-        self, table: Table, error: Array | None, seeds: np.random.SeedSequence
-    ) -> tuple[list[Encoding], list[Job], list[int]]:
-        """The chains of the previous fit, on these rows."""
-        problems: dict[int, Problem] = {}
-        jobs = []
-        settings = list(self._settings.values())
-        for (encoding, chain, owner), seed in zip(self._chains, seeds.spawn(len(self._chains)), strict=True):
-            if owner not in problems:
-                rows = encoding.encode(table.X, len(table))
-                problem = problem_of(encoding, rows, table.weights, table.targets)
-                problems[owner] = self._coding.settled(problem)
-            prior = adapted_prior(settings[owner], problems[owner], error)
-            jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed)))
-        return [encoding for encoding, _, _ in self._chains], jobs, [owner for _, _, owner in self._chains]
-
     def _run(self, jobs: list[Job], n_burn: int, n_draws: int, label: str) -> None:
         """Run the chains, with a progress bar; when interrupted, they stop after their sweep."""
         interrupted = threading.Event()
@@ -408,58 +359,25 @@ class BayesianCSIDRegressor(TensorRegressor):
         settings: dict[str, Setting],
         coding: Coding,
         verdict: Verdict,
-        encodings: list[Encoding],
-        jobs: list[Job],
-        owners: list[int],
+        members: list[Member],
         table: Table,
         centre: Array,
         scale: Array,
     ) -> None:
-        """Put the draws of all chains on common levels, and keep what predictions and further draws need."""
-        shares = verdict.shares
-        kept = list({id(encoding): encoding for encoding in encodings}.values())
-        same = all(np.array_equal(encoding.levels, kept[0].levels) for encoding in kept)
-        common = kept[0] if same else refine(kept, table.X, len(table), table.weights)
-        most = max(1, self.max_rank // sum(job.chain.state.factors.rank for job in jobs))
-        draws, weights, noise, counts = [], [], [], []
-        per_setting = np.bincount(owners, minlength=len(shares))
-        for encoding, job, owner in zip(encodings, jobs, owners, strict=True):
-            count = len(job.chain.draws)
-            chosen = [job.chain.draws[at] for at in np.linspace(0, count - 1, min(most, count)).round().astype(int)]
-            counts.append(len(chosen))
-            for draw in chosen:
-                cpd = CPD.of(draw.factors, centre, scale)
-                moved = tuple(
-                    moved_factor(A, old, new)
-                    for A, old, new in zip(cpd.factors, encoding.modes, common.modes, strict=True)
-                )
-                draws.append(CPD(moved, cpd.V, cpd.bias, common.marginals))
-                weights.append(shares[owner] / (per_setting[owner] * len(chosen)))
-                noise.append(scale / np.sqrt(draw.alpha))
-        shares_of_draws = np.array(weights) / np.sum(weights)
-        self.posterior_ = Posterior(tuple(draws), shares_of_draws, np.array(noise), self._degrees_of_freedom)
+        """Keep what predictions and further draws need."""
+        self.encoding_, self.posterior_, self.convergence_ = gathered(
+            members, verdict.shares, table, self.max_rank, centre, scale, self._degrees_of_freedom
+        )
         self.spread_ = verdict.spread.in_units(centre, scale)
-        self.encoding_ = common
         self.cpd_ = self.posterior_.mean
         self.missing_ = coding.missing
-        self.shares_ = dict(zip(settings, shares.tolist(), strict=True))
-        self.history_ = [scale / np.sqrt(np.array(job.chain.alpha)) for job in jobs]
-        watched = table.take(np.arange(min(_WATCHED_ROWS, len(table))))
-        some = common.encode(watched.X, len(watched))
-        each = (self.posterior_.each(some.codes, some.fractions) - centre) / scale
-        ends = np.cumsum(counts)[:-1]
-        self.convergence_ = convergence(
-            [job.chain for job in jobs],
-            owners,
-            np.split(each.reshape(len(each), -1), ends),
-            np.array([part.sum() for part in np.split(shares_of_draws, ends)]),
-        )
+        self.shares_ = dict(zip(settings, verdict.shares.tolist(), strict=True))
+        self.history_ = [scale / np.sqrt(np.array(member.chain.alpha)) for member in members]
         self.noise_ = np.sqrt(self.posterior_.shares @ self.posterior_.noise**2)
-        self.n_iter_ = max(len(job.chain.alpha) for job in jobs)
+        self.n_iter_ = max(len(member.chain.alpha) for member in members)
         self.n_samples_ = len(table)
-        self._settings, self._coding, self._verdict = settings, coding, verdict
+        self._settings, self._coding, self._verdict, self._chains = settings, coding, verdict, members
         self._centre, self._scale = centre, scale
-        self._chains = list(zip(encodings, (job.chain for job in jobs), owners, strict=True))
 
     def _warn_of_drift(self, plan: Plan) -> None:
         if self.convergence_["drift"] > _DRIFT:

@@ -1,0 +1,130 @@
+"""The chains of a fit: begun, continued, and gathered into one posterior on common levels."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._fit.gibbs import Chain
+from csid._fit.problem import Problem
+from csid.cpd import CPD
+from csid.diagnostics import convergence
+from csid.encoding import Encoding, moved_factor, refine
+from csid.estimator import problem_of
+from csid.pilot import Coding, Table, Verdict
+from csid.portfolio import Job, Setting, adapted_prior, chains_per_setting
+from csid.posterior import Posterior
+
+Array = NDArray[np.float64]
+
+_WATCHED_ROWS = 100
+
+
+class Member(NamedTuple):
+    """A chain, the levels that it is on, and the number of the setting that it belongs to."""
+
+    encoding: Encoding
+    chain: Chain
+    owner: int
+
+
+def begun(
+    settings: Sequence[Setting],
+    coding: Coding,
+    verdict: Verdict,
+    table: Table,
+    n_chains: int,
+    rank: int,
+    start: str,
+    seeds: np.random.SeedSequence,
+) -> tuple[list[Member], list[Job]]:
+    """New chains under the settings that have a share, and the work to do on each."""
+    encoder = coding.encoder(table, np.empty(0, np.intp))
+    members, jobs = [], []
+    counts = chains_per_setting(verdict.shares, n_chains)
+    for owner, (setting, count, seed) in enumerate(zip(settings, counts, seeds.spawn(len(settings)), strict=True)):
+        for rng in map(np.random.default_rng, seed.spawn(count)):
+            encoding, problem, _ = encoder(setting)
+            jobs.append(Job.new(problem, setting, verdict.error, rank, rng, start))
+            members.append(Member(encoding, jobs[-1].chain, owner))
+    return members, jobs
+
+
+def continued(
+    members: Sequence[Member],
+    settings: Sequence[Setting],
+    coding: Coding,
+    verdict: Verdict,
+    table: Table,
+    seeds: np.random.SeedSequence,
+) -> list[Job]:
+    """What is to do to go on with chains, on these rows."""
+    problems: dict[int, Problem] = {}
+    jobs = []
+    for (encoding, chain, owner), seed in zip(members, seeds.spawn(len(members)), strict=True):
+        if owner not in problems:
+            rows = encoding.encode(table.X, len(table))
+            problems[owner] = coding.settled(problem_of(encoding, rows, table.weights, table.targets))
+        prior = adapted_prior(settings[owner], problems[owner], verdict.error)
+        jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed)))
+    return jobs
+
+
+def interrupted(members: Sequence[Member], verdict: Verdict) -> tuple[list[Member], Verdict]:
+    """The chains that have draws, and the shares of their settings."""
+    left = [member for member in members if member.chain.draws]
+    owners = [member.owner for member in left]
+    shares = np.where(np.isin(np.arange(len(verdict.shares)), owners), verdict.shares, 0.0)
+    return left, verdict._replace(shares=shares / shares.sum() if left else shares)
+
+
+class Gathered(NamedTuple):
+    """Common levels, the posterior on them, and figures of convergence."""
+
+    encoding: Encoding
+    posterior: Posterior
+    convergence: dict[str, float]
+
+
+def gathered(
+    members: Sequence[Member],
+    shares: Array,
+    table: Table,
+    max_rank: int,
+    centre: Array,
+    scale: Array,
+    degrees_of_freedom: float,
+) -> Gathered:
+    """The draws of all chains in the units of y, each chain with its part of the share of its setting.
+
+    Of each chain at most so many draws are kept, evenly spaced, that their ranks add up to `max_rank`.
+    """
+    different = list({id(member.encoding): member.encoding for member in members}.values())
+    same = all(np.array_equal(encoding.levels, different[0].levels) for encoding in different)
+    common = different[0] if same else refine(different, table.X, len(table), table.weights)
+    most = max(1, max_rank // sum(member.chain.state.factors.rank for member in members))
+    per_setting = np.bincount([member.owner for member in members], minlength=len(shares))
+    draws, weights, noise, counts = [], [], [], []
+    for encoding, chain, owner in members:
+        some = np.linspace(0, len(chain.draws) - 1, min(most, len(chain.draws))).round().astype(int)
+        counts.append(len(some))
+        for draw in (chain.draws[at] for at in some):
+            cpd = CPD.of(draw.factors, centre, scale)
+            modes = zip(cpd.factors, encoding.modes, common.modes, strict=True)
+            draws.append(CPD(tuple(moved_factor(*mode) for mode in modes), cpd.V, cpd.bias, common.marginals))
+            weights.append(shares[owner] / (per_setting[owner] * len(some)))
+            noise.append(scale / np.sqrt(draw.alpha))
+    of_draws = np.array(weights) / np.sum(weights)
+    posterior = Posterior(tuple(draws), of_draws, np.array(noise), degrees_of_freedom)
+    watched = table.take(np.arange(min(_WATCHED_ROWS, len(table))))
+    rows = common.encode(watched.X, len(watched))
+    values = ((posterior.each(rows.codes, rows.fractions) - centre) / scale).reshape(len(draws), -1)
+    ends = np.cumsum(counts)[:-1]
+    figures = convergence(
+        [member.chain for member in members],
+        [member.owner for member in members],
+        np.split(values, ends),
+        np.array([part.sum() for part in np.split(of_draws, ends)]),
+    )
+    return Gathered(common, posterior, figures)
