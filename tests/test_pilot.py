@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import csid.pilot
-from csid.pilot import Coding, Pilot, Plan, Sampled, Table
+from csid.coding import Coding, Table
+from csid.pilot import Pilot, Plan, Sampled
 from csid.portfolio import SETTINGS, Job, run_jobs
 
 Array = np.ndarray
@@ -74,24 +75,6 @@ def test_held_out_rows_are_predicted_by_chains_that_did_not_see_them(monkeypatch
     for job, fold in zip(seen, pilot.folds * 2, strict=True):
         rest = np.delete(pilot.table.targets, fold)
         assert_array_equal(np.sort(job.problem.targets[:, 0]), np.sort(rest))
-
-
-def test_levels_are_bounded_by_rows_unless_given() -> None:
-    table, held_out = _table(400), np.arange(80)
-    for levels, setting, expected in [("auto", "fine", 40), ("auto", "medium", 32), (50, "medium", 50)]:
-        coding = replace(CODING, levels=levels)
-        given = replace(SETTINGS[setting], levels=50) if levels == 50 else SETTINGS[setting]
-        encoding, train, rest = coding.encoder(table, held_out)(given)
-        assert encoding.levels.tolist() == [expected] * 3
-        assert train.n_rows == 320
-        assert_array_equal(rest.targets, table.targets[:80])
-
-
-def test_settings_with_as_many_levels_share_an_encoding() -> None:
-    encoder = CODING.encoder(_table(400), np.arange(80))
-    assert encoder(SETTINGS["medium"]) is encoder(SETTINGS["rough"])
-    assert encoder(SETTINGS["fine"]) is encoder(SETTINGS["finest"])  # both are bounded by the rows
-    assert encoder(SETTINGS["fine"]) is not encoder(SETTINGS["medium"])
 
 
 def test_good_predictions_get_the_shares() -> None:

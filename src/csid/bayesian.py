@@ -16,11 +16,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from csid._fit.gibbs import Chain
+from csid.coding import Coding, Table
 from csid.encoding import Interpolation, Missing
 from csid.ensemble import Member, begun, continued, gathered, interrupted
 from csid.estimator import TensorRegressor, centre_and_scale
 from csid.inputs import categorical_flags, check_table, check_targets, check_weights, number_of_rows
-from csid.pilot import Coding, Pilot, Plan, Table, Verdict
+from csid.pilot import Pilot, Plan, Verdict
 from csid.portfolio import SETTINGS, Job, Setting, chosen_settings, run_jobs
 from csid.posterior import Posterior
 from csid.progress import chain_progress

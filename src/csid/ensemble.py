@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from csid._fit.gibbs import Chain
 from csid._fit.problem import Problem
+from csid.coding import Coding, Table
 from csid.cpd import CPD
 from csid.diagnostics import convergence
 from csid.encoding import Encoding, moved_factor, refine
 from csid.estimator import problem_of
-from csid.pilot import Coding, Table, Verdict
+from csid.pilot import Verdict
 from csid.portfolio import Job, Setting, adapted_prior, chains_per_setting
 from csid.posterior import Posterior
 
