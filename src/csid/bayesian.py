@@ -345,15 +345,15 @@ class BayesianCSIDRegressor(TensorRegressor):
 
     def _run(self, jobs: list[Job], n_burn: int, n_draws: int, label: str) -> None:
         """Run the chains, with a progress bar; when interrupted, they stop after their sweep."""
-        interrupted = threading.Event()
+        stop = threading.Event()
         thin = max(1, min(4, n_draws // 10))
         with chain_progress(bool(self.verbose), len(jobs), n_burn + n_draws, label) as advance:
 
             def go_on(chain: Chain) -> bool:
                 advance(float(np.mean(chain.residual[-1])))
-                return not interrupted.is_set()
+                return not stop.is_set()
 
-            run_jobs(jobs, n_burn, n_draws, thin, self._threads(), go_on, interrupted)
+            run_jobs(jobs, n_burn, n_draws, thin, self._threads(), go_on, stop)
 
     def _keep(
         self,
