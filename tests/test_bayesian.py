@@ -136,7 +136,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Setting, Array | No
 def test_cautious_priors_heed_the_error_of_the_others(made: list[tuple[Any, Setting, Array | None]]) -> None:
     X, y = _system(300)
     BayesianCSIDRegressor(**QUICK).fit(X, y)
-    pilot = made[: len(SETTINGS)]
+    pilot = made[: len(SETTINGS) - 2]  # on so few rows "fine" and "finest" are "medium" once more
     for _, setting, error in pilot:
         assert (error is None) == (setting.caution == 0.0)
     (heeded,) = {float(error[0]) for _, _, error in pilot if error is not None}

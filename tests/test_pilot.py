@@ -68,8 +68,9 @@ def test_held_out_rows_are_predicted_by_chains_that_did_not_see_them(monkeypatch
     pilot = _pilot(_table(100), pilot_held_out=60)
     assert pilot is not None
     pilot = replace(pilot, run=lambda jobs, *_: seen.extend(jobs))
-    tries = [(CODING, SETTINGS["medium"]), (CODING, SETTINGS["smooth"])]
-    found = pilot._sampled(tries, pilot.folds, None, np.random.SeedSequence(0).spawn(2), "")
+    encoders = [CODING.encoder(pilot.table, fold) for fold in pilot.folds]
+    tries = [(encoders, SETTINGS["medium"]), (encoders, SETTINGS["smooth"])]
+    found = pilot._sampled(tries, None, np.random.SeedSequence(0).spawn(2), "")
     assert len(found) == 2
     assert_array_equal(found[1].values, pilot.truth[None])
     for job, fold in zip(seen, pilot.folds * 2, strict=True):
@@ -87,6 +88,21 @@ def test_good_predictions_get_the_shares() -> None:
     assert verdict.error is not None
     assert 0.0 < verdict.error[0] < 0.2
     assert verdict.spread.logs.shape[0] == 1
+
+
+@pytest.mark.parametrize(("digits", "tried"), [(3, ["medium", "fine", "steady"]), (1, ["medium", "steady"])])
+def test_settings_that_are_the_same_on_a_table_are_tried_once(digits: int, tried: list[str]) -> None:
+    """400 rows have 50 levels at the most; rounded, a predictor has 21 values."""
+    names = ["medium", "fine", "finest", "steady"]
+    table = _table(500)
+    pilot = _pilot(replace(table, X=table.X.round(digits)))
+    assert pilot is not None
+    runs: list[int] = []
+    counting = replace(pilot, run=lambda jobs, *rest: (runs.append(len(jobs)), _run(jobs, *rest))[1])
+    verdict = counting.weigh([SETTINGS[name] for name in names], CODING, np.random.SeedSequence(0))
+    assert runs == [len(tried) - 1, 1]
+    assert {name for name, share in zip(names, verdict.shares, strict=True) if share > 0.0} <= set(tried)
+    assert_allclose(verdict.shares.sum(), 1.0)
 
 
 def test_the_same_seeds_give_the_same_verdict() -> None:
@@ -121,10 +137,11 @@ def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) ->
     lacking = np.flatnonzero(np.isnan(pilot.table.X[:, 0]))
 
     def sampled(errors: tuple[float, float]) -> Any:
-        def at_folds(_: Pilot, tries: Any, folds: Any, *rest: Any) -> list[Sampled]:
-            rows = np.concatenate(folds)
-            assert sorted(rows.tolist()) == lacking.tolist()
-            return [Sampled((pilot.table.targets[rows] + error)[None], np.ones((1, len(rows), 1))) for error in errors]
+        def at_folds(_: Pilot, tries: Any, *rest: Any) -> list[Sampled]:
+            rows = [encoder(SETTINGS["medium"]).held_out.targets for encoder in tries[0][0]]
+            truth = np.concatenate(rows)
+            assert_array_equal(np.sort(truth[:, 0]), np.sort(pilot.table.targets[lacking, 0]))
+            return [Sampled((truth + error)[None], np.ones((1, len(truth), 1))) for error in errors]
 
         return at_folds
 

@@ -49,7 +49,7 @@ class Coding:
     missing: Missing
     merge: bool
 
-    def encoder(self, table: Table, held_out: NDArray[np.intp]) -> Callable[[Setting], "Encoded"]:
+    def encoder(self, table: Table, held_out: NDArray[np.intp]) -> "Encoder":
         """Encodes a table for settings, once for each number of levels, which are fitted on the rows not held out."""
         train = np.setdiff1d(np.arange(len(table)), held_out)
 
@@ -74,3 +74,6 @@ class Encoded(NamedTuple):
     encoding: Encoding
     train: Problem
     held_out: Problem
+
+
+Encoder = Callable[[Setting], Encoded]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csid._fit.gibbs import Chain
 from csid._fit.problem import Problem
-from csid.coding import Coding, Table
+from csid.coding import Coding, Encoder, Table
 from csid.encoding import Missing
 from csid.portfolio import Job, Setting, stacking_shares, values_at
 from csid.posterior import Mixture
@@ -136,19 +136,20 @@ class Pilot:
 
     def _sampled(
         self,
-        tries: Sequence[tuple[Coding, Setting]],
-        folds: Sequence[NDArray[np.intp]],
+        tries: Sequence[tuple[Sequence[Encoder], Setting]],
         error: Array | None,
         seeds: Sequence[np.random.SeedSequence],
         label: str,
     ) -> list[Sampled]:
-        """The draws of each try, chain by chain; those at the rows of different folds stand side by side."""
-        encoders = {coding: [coding.encoder(self.table, fold) for fold in folds] for coding, _ in tries}
+        """The draws of each try, chain by chain; those at the rows of different folds stand side by side.
+
+        tries : for each an encoder per fold, and a setting; all have as many folds.
+        """
         jobs: list[list[Job]] = []
         held_out: list[Problem] = []
-        for (coding, setting), seed in zip(tries, seeds, strict=True):
-            numbers = seed.generate_state(2 * len(folds) * self.plan.pilot_chains).reshape(len(folds), -1, 2)
-            for encoder, of_fold in zip(encoders[coding], numbers.tolist(), strict=True):
+        for (encoders, setting), seed in zip(tries, seeds, strict=True):
+            numbers = seed.generate_state(2 * len(encoders) * self.plan.pilot_chains).reshape(len(encoders), -1, 2)
+            for encoder, of_fold in zip(encoders, numbers.tolist(), strict=True):
                 encoded = encoder(setting)
                 generators = map(np.random.default_rng, of_fold)
                 new = [Job.new(encoded.train, setting, error, self.rank, rng, self.start) for rng in generators]
@@ -156,7 +157,8 @@ class Pilot:
                 held_out.append(encoded.held_out)
         self.run([job for group in jobs for job in group], self.plan.pilot_burn, self.plan.pilot_draws, label)
         by_fold = [Sampled.at(rows, [job.chain for job in group]) for rows, group in zip(held_out, jobs, strict=True)]
-        return [Sampled.beside(by_fold[at : at + len(folds)]) for at in range(0, len(by_fold), len(folds))]
+        n_folds = len(tries[0][0])
+        return [Sampled.beside(by_fold[at : at + n_folds]) for at in range(0, len(by_fold), n_folds)]
 
     def best_missing(self, coding: Coding, setting: Setting, seed: np.random.SeedSequence) -> Missing:
         """Which treatment of missing predictors predicts better the rows that lack some, half of them held out in turn.
@@ -168,9 +170,10 @@ class Pilot:
         if len(lacking) < _FEWEST_LACKING:
             return "marginalize"
         treatments: tuple[Missing, ...] = ("marginalize", "level")
-        tries = [(replace(coding, missing=missing), setting) for missing in treatments]
         folds = [lacking[::2], lacking[1::2]]
-        sampled = self._sampled(tries, folds, None, [seed, seed], "chains on missing predictors")
+        codings = [replace(coding, missing=missing) for missing in treatments]
+        tries = [([each.encoder(self.table, fold) for fold in folds], setting) for each in codings]
+        sampled = self._sampled(tries, None, [seed, seed], "chains on missing predictors")
         judges = np.concatenate(folds)
         truth, weights = self.table.targets[judges], self.table.weights[judges]
         errors = [weights @ ((truth - each.mean) ** 2).sum(axis=1) for each in sampled]
@@ -178,25 +181,37 @@ class Pilot:
 
     def weigh(self, settings: Sequence[Setting], coding: Coding, seeds: np.random.SeedSequence) -> Verdict:
         """Shares by stacking. Settings without caution come first; the others heed the least of their errors."""
+        encoders = [coding.encoder(self.table, fold) for fold in self.folds]
+        own_seeds = seeds.spawn(len(settings))
+        different = _different(settings, encoders[0])
         sampled: dict[int, Sampled] = {}
         error: Array | None = None
-        own_seeds = seeds.spawn(len(settings))
         for careful in (False, True):
-            stage = [at for at, setting in enumerate(settings) if (setting.caution > 0.0) == careful]
+            stage = [at for at in different if (settings[at].caution > 0.0) == careful]
             if not stage:
                 continue
-            tries = [(coding, settings[at]) for at in stage]
-            found = self._sampled(tries, self.folds, error, [own_seeds[at] for at in stage], "pilot chains")
+            tries = [(encoders, settings[at]) for at in stage]
+            found = self._sampled(tries, error, [own_seeds[at] for at in stage], "pilot chains")
             sampled |= dict(zip(stage, found, strict=True))
             if error is None:
                 error = min((self._errors(each.mean) for each in found), key=np.sum)
-        everyone = [sampled[at] for at in range(len(settings))]
-        shares = stacking_shares(np.array([each.mean for each in everyone]), self.truth, self.weights)
+        everyone = [sampled[at] for at in different]
+        shares = np.zeros(len(settings))
+        shares[different] = stacking_shares(np.array([each.mean for each in everyone]), self.truth, self.weights)
         draws = [len(each.values) for each in everyone]
         predictive = Mixture(
             np.concatenate([each.values for each in everyone]),
             np.concatenate([each.noise for each in everyone]),
-            np.repeat(shares / draws, draws),
+            np.repeat(shares[different] / draws, draws),
             self.degrees_of_freedom,
         )
         return Verdict(shares, fit_spread(predictive, self.truth), self._errors(predictive.mean))
+
+
+def _different(settings: Sequence[Setting], encoder: Encoder) -> list[int]:
+    """Which settings to try: of those whose prior and whose levels of this table are the same, the first."""
+    found: dict[tuple[Setting, tuple[int, ...]], int] = {}
+    for at, setting in enumerate(settings):
+        levels = tuple(encoder(setting).encoding.levels.tolist())
+        found.setdefault((replace(setting, levels=0, most_rank=0), levels), at)
+    return list(found.values())
