@@ -59,8 +59,7 @@ class BayesianCSIDRegressor(TensorRegressor):
     Parameters
     ----------
     rank : int, default=32
-        Number of components of each draw; at most 16 under the prior with the most levels, "finest". On tables of tens
-        of thousands of rows a rank of 64 can pay.
+        Number of components of each draw; at most 16 under the prior with the most levels, "finest".
     levels : int or "auto", default="auto"
         Most levels of a continuous predictor; "auto" leaves it to the priors (32, 64, 200 or 800, but from
         32 on at most one for every 8 rows).
