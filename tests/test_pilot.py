@@ -90,6 +90,25 @@ def test_good_predictions_get_the_shares() -> None:
     assert verdict.spread.logs.shape[0] == 1
 
 
+def test_more_chains_miss_less_by_what_the_settings_differ() -> None:
+    """Settings that err on their own by 0.6 about a common miss of 0.5: a simulated fit misses as the gain says."""
+    rng, rows, shares = np.random.default_rng(0), 100_000, np.array([0.5, 0.0, 0.3, 0.2])
+    pilot = _pilot(replace(_table(rows), targets=0.5 * rng.standard_normal((rows, 1))), pilot_rows=rows, chains=9)
+    assert pilot is not None
+    means = 0.6 * rng.standard_normal((4, *pilot.truth.shape))
+    error = pilot._errors(np.tensordot(shares, means, 1))
+    deviations = (0.6 / np.sqrt([5, 1, 2, 2]))[:, None, None] * rng.standard_normal(means.shape)
+    of_fit = pilot._errors(np.tensordot(shares, deviations, 1))
+    assert_allclose(1.0 - pilot._gain(means, shares, error), of_fit / error, rtol=0.02)
+
+
+def test_a_single_setting_says_nothing_of_what_chains_differ_by() -> None:
+    pilot = _pilot(_table(100))
+    assert pilot is not None
+    means = np.zeros((2, *pilot.truth.shape))
+    assert_array_equal(pilot._gain(means, np.array([1.0, 0.0]), np.ones(1)), [0.0])
+
+
 @pytest.mark.parametrize(("digits", "tried"), [(3, ["medium", "fine", "steady"]), (1, ["medium", "steady"])])
 def test_settings_that_are_the_same_on_a_table_are_tried_once(digits: int, tried: list[str]) -> None:
     """400 rows have 50 levels at the most; rounded, a predictor has 21 values."""

@@ -1,14 +1,17 @@
 """Predictive distributions from weighted draws, against their definitions."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm, t
 
 from csid.cpd import CPD
-from csid.posterior import Mixture, Posterior
+from csid.encoding import CategoricalMode, Encoding, OrdinalMode
+from csid.posterior import Draws, Mixture, Posterior
 
 Array = np.ndarray
 
@@ -57,6 +60,7 @@ def test_variances_add_up_to_that_of_samples() -> None:
 
 def _posterior() -> tuple[Posterior, Array]:
     rng = np.random.default_rng(0)
+    modes = (CategoricalMode("a", ("x", "y", "z"), False), CategoricalMode("b", (False, True), False))
     p = (np.full(3, 1 / 3), np.full(2, 0.5))
     draws = tuple(
         CPD((rng.standard_normal((3, 2)), rng.standard_normal((2, 2))), rng.standard_normal((1, 2)), np.ones(1), p)
@@ -64,7 +68,10 @@ def _posterior() -> tuple[Posterior, Array]:
     )
     codes = np.array([[0, 1], [2, 0], [3, 1]], dtype=np.uint8)
     shares = np.array([0.1, 0.2, 0.3, 0.4])
-    return Posterior(draws, shares, rng.uniform(0.5, 1.0, (4, 1))), codes
+    noise = rng.uniform(0.5, 1.0, (4, 1))
+    parts = [slice(0, 1), slice(1, 4)]
+    groups = tuple(Draws.of(modes, draws[part], noise[part], shares[part]) for part in parts)
+    return Posterior(groups, Encoding(modes, p)), codes
 
 
 def test_the_mean_tensor_predicts_the_mean_of_the_draws() -> None:
@@ -83,3 +90,31 @@ def test_noise_is_that_of_the_draws_in_every_row() -> None:
     assert_allclose(predictive.quantile(0.3), rows.quantile(0.3), rtol=1e-12)
     one, other = (mixture.sample(5, np.random.default_rng(0)) for mixture in (predictive, rows))
     assert_allclose(one, other, rtol=1e-12)
+
+
+def test_draws_of_few_levels_move_to_more_without_change() -> None:
+    """Linear between levels, and of different ranks."""
+    rng = np.random.default_rng(0)
+    coarse, fine = (OrdinalMode("a", grid, True, True) for grid in (np.arange(3.0), np.linspace(0.0, 2.0, 9)))
+    p = (np.full(4, 0.25),)
+    cpds = [
+        CPD((rng.standard_normal((4, rank)),), rng.standard_normal((2, rank)), rng.standard_normal(2), p)
+        for rank in (2, 3)
+    ]
+    draws = Draws.of((coarse,), cpds, np.ones((2, 2)), np.full(2, 0.5))
+    moved = draws.on(Encoding((fine,), (np.full(10, 0.1),)))
+    at_levels = np.array([[0], [1], [2], [3]], np.uint8)
+    for cpd, other in zip(cpds, moved, strict=True):
+        expected = cpd.evaluate(at_levels, np.zeros((4, 1)))
+        assert_allclose(other.evaluate(np.array([[0], [4], [8], [9]], np.uint8), np.zeros((4, 1))), expected, 1e-6)
+        between = other.evaluate(np.array([[2]], np.uint8), np.zeros((1, 1)))
+        assert_allclose(between, expected[:2].mean(axis=0, keepdims=True), rtol=1e-6)
+
+
+def test_a_pickle_holds_no_more_than_the_draws() -> None:
+    posterior, codes = _posterior()
+    before = len(pickle.dumps(posterior))
+    expected = posterior.mean.evaluate(codes, np.zeros((0, 2)))
+    assert len(pickle.dumps(posterior)) == before
+    again = pickle.loads(pickle.dumps(posterior))
+    assert_array_equal(again.mean.evaluate(codes, np.zeros((0, 2))), expected)

@@ -33,6 +33,7 @@ def test_the_factor_is_geometric_between_knots_and_constant_beyond() -> None:
     found = Spread(np.array([[0.0, 2.0]]), np.log([[1.0, 4.0]]))
     assert_allclose(found.at(np.array([[-5.0], [0.0], [1.0], [2.0], [9.0]])), [[1.0], [1.0], [2.0], [4.0], [4.0]])
     assert_allclose(Spread.none(2).at(np.ones((3, 2))), 1.0)
+    assert_allclose(found.times(np.array([0.5])).at(np.array([[1.0]])), 1.0)
     moved = found.in_units(np.array([10.0]), np.array([5.0]))
     assert_allclose(moved.at(np.array([[15.0]])), 2.0)
 

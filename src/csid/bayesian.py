@@ -21,6 +21,7 @@ from csid.encoding import Interpolation, Missing
 from csid.ensemble import Member, begun, continued, gathered, interrupted
 from csid.estimator import TensorRegressor, centre_and_scale
 from csid.inputs import categorical_flags, check_table, check_targets, check_weights, number_of_rows
+from csid.model_file import Arrays, Section, json_number, pack_draws, unpack_draws
 from csid.pilot import Pilot, Plan, Verdict
 from csid.portfolio import SETTINGS, Job, Setting, chosen_settings, run_jobs
 from csid.posterior import Posterior
@@ -207,6 +208,11 @@ class BayesianCSIDRegressor(TensorRegressor):
             A row of weight 2 counts as two rows.
         """
         goes_on = self.warm_start and hasattr(self, "cpd_")
+        if goes_on and not hasattr(self, "_chains"):
+            raise ValueError(
+                "warm_start cannot continue a model from a file, which keeps draws but not the state of the chains: "
+                "fit anew with warm_start=False, or keep the fitted estimator."
+            )
         X = check_table(X, self, min_rows=2)
         validate_data(self, X, skip_check_array=True, reset=not goes_on)
         n_rows = number_of_rows(X)
@@ -293,6 +299,39 @@ class BayesianCSIDRegressor(TensorRegressor):
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         (draws,) = self._from_mixtures(X, lambda mixture: (mixture.sample(n_samples, rng),))
         return draws[:, :, 0] if self._one_output else draws
+
+    def _pack_fit(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        arrays: dict[str, NDArray[Any]] = {"spread.knots": self.spread_.knots, "spread.logs": self.spread_.logs}
+        arrays |= {f"history.{c}": history for c, history in enumerate(self.history_)}
+        for g, group in enumerate(self.posterior_.groups):
+            arrays |= pack_draws(group, f"draws.{g}")
+        entries = {
+            "groups": len(self.posterior_.groups),
+            "chains": len(self.history_),
+            "degrees_of_freedom": json_number(self.posterior_.degrees_of_freedom),
+            "missing": self.missing_,
+            "shares": self.shares_,
+            "convergence": {name: json_number(value) for name, value in self.convergence_.items()},
+        }
+        return entries, arrays
+
+    def _unpack_fit(self, header: Section, arrays: Arrays, outputs: int) -> None:
+        numbers = range(header.whole("groups", 1, len(arrays.left)))
+        groups = tuple(unpack_draws(self.encoding_, outputs, arrays, f"draws.{g}") for g in numbers)
+        df = header.number("degrees_of_freedom")
+        if not df > 2.0:
+            raise header.wrong("degrees_of_freedom", f"is {df}, not above 2")
+        chains = range(header.whole("chains", 1, len(arrays.left)))
+        self.history_ = [arrays.take(f"history.{c}", (-1, outputs)) for c in chains]
+        knots = arrays.take("spread.knots", (outputs, -1))
+        self.spread_ = Spread(knots, arrays.take("spread.logs", knots.shape))
+        shares, figures = header.section("shares"), header.section("convergence")
+        self.shares_ = {name: shares.number(name) for name in shares.entries}
+        self.convergence_ = {name: figures.number(name) for name in figures.entries}
+        self.missing_ = header.text("missing")
+        self.posterior_ = Posterior(groups, self.encoding_, df)
+        self.cpd_ = self.posterior_.mean
+        self.noise_ = np.sqrt(self.posterior_.shares @ self.posterior_.noise**2)
 
     def _shaped(self, values: Array) -> Array:
         return values[:, 0] if self._one_output else values

@@ -11,11 +11,11 @@ from csid._fit.problem import Problem
 from csid.coding import Coding, Table
 from csid.cpd import CPD
 from csid.diagnostics import convergence
-from csid.encoding import Encoding, moved_factor, refine
+from csid.encoding import Encoding, refine
 from csid.estimator import problem_of
 from csid.pilot import Verdict
 from csid.portfolio import Job, Setting, adapted_prior, chains_per_setting
-from csid.posterior import Posterior
+from csid.posterior import Draws, Posterior
 
 Array = NDArray[np.float64]
 
@@ -101,31 +101,33 @@ def gathered(
 
     Of each chain at most so many draws are kept, evenly spaced, that their ranks add up to `max_rank`.
     """
-    different = list({id(member.encoding): member.encoding for member in members}.values())
-    same = all(np.array_equal(encoding.levels, different[0].levels) for encoding in different)
-    common = different[0] if same else refine(different, table.X, len(table), table.weights)
+    encodings = list({id(member.encoding): member.encoding for member in members}.values())
+    same = all(np.array_equal(encoding.levels, encodings[0].levels) for encoding in encodings)
+    common = encodings[0] if same else refine(encodings, table.X, len(table), table.weights)
     most = max(1, max_rank // sum(member.chain.state.factors.rank for member in members))
     per_setting = np.bincount([member.owner for member in members], minlength=len(shares))
-    draws, weights, noise, counts = [], [], [], []
-    for encoding, chain, owner in members:
-        some = np.linspace(0, len(chain.draws) - 1, min(most, len(chain.draws))).round().astype(int)
-        counts.append(len(some))
-        for draw in (chain.draws[at] for at in some):
-            cpd = CPD.of(draw.factors, centre, scale)
-            modes = zip(cpd.factors, encoding.modes, common.modes, strict=True)
-            draws.append(CPD(tuple(moved_factor(*mode) for mode in modes), cpd.V, cpd.bias, common.marginals))
-            weights.append(shares[owner] / (per_setting[owner] * len(some)))
-            noise.append(scale / np.sqrt(draw.alpha))
-    of_draws = np.array(weights) / np.sum(weights)
-    posterior = Posterior(tuple(draws), of_draws, np.array(noise), degrees_of_freedom)
+    total = shares[np.unique([member.owner for member in members])].sum()
+    groups, ordered, counts = [], [], []
+    for encoding in encodings:
+        cpds, weights, noise = [], [], []
+        for member in (member for member in members if member.encoding is encoding):
+            draws = member.chain.draws
+            some = np.linspace(0, len(draws) - 1, min(most, len(draws))).round().astype(int)
+            cpds += [CPD.of(draws[at].factors, centre, scale) for at in some]
+            noise += [scale / np.sqrt(draws[at].alpha) for at in some]
+            weights += [shares[member.owner] / (total * per_setting[member.owner] * len(some))] * len(some)
+            ordered.append(member)
+            counts.append(len(some))
+        groups.append(Draws.of(encoding.modes, cpds, np.array(noise), np.array(weights)))
+    posterior = Posterior(tuple(groups), common, degrees_of_freedom)
     watched = table.take(np.arange(min(_WATCHED_ROWS, len(table))))
     rows = common.encode(watched.X, len(watched))
-    values = ((posterior.each(rows.codes, rows.fractions) - centre) / scale).reshape(len(draws), -1)
+    values = ((posterior.each(rows.codes, rows.fractions) - centre) / scale).reshape(sum(counts), -1)
     ends = np.cumsum(counts)[:-1]
     figures = convergence(
-        [member.chain for member in members],
-        [member.owner for member in members],
+        [member.chain for member in ordered],
+        [member.owner for member in ordered],
         np.split(values, ends),
-        np.array([part.sum() for part in np.split(of_draws, ends)]),
+        np.array([part.sum() for part in np.split(posterior.shares, ends)]),
     )
     return Gathered(common, posterior, figures)

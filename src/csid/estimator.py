@@ -1,15 +1,17 @@
 """What both regressors share: reading a table, predicting with the tensor, and reading the model."""
 
+import os
 from collections.abc import Iterator
+from importlib.metadata import version
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, _safe_indexing
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csid._fit.problem import Problem
@@ -18,6 +20,7 @@ from csid.encoding import EncodedRows, Encoding, Interpolation
 from csid.encoding.modes import MOST_LEVELS
 from csid.explain.importance import factor_variation
 from csid.inputs import check_table, number_of_rows
+from csid.model_file import Arrays, Section, pack_encoding, unpack_encoding, write
 
 Array = NDArray[np.float64]
 
@@ -29,6 +32,8 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     cpd_: CPD
     encoding_: Encoding
+    n_samples_: int
+    n_iter_: int
     levels: int | Literal["auto"]
     interpolation: Interpolation
     categorical_features: Any
@@ -65,6 +70,68 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The levels of each predictor by name: grid points or categories; None is the level of missing cells."""
         check_is_fitted(self, "cpd_")
         return {mode.name: mode.level_names for mode in self.encoding_.modes}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, which `csid.load` reads; it holds numbers and texts, and runs nothing.
+
+        A file that was there before stays whole until the new one is. Parameters are kept but for `n_jobs` and
+        `verbose`, which are of the machine, and a `random_state` that is a generator.
+        """
+        check_is_fitted(self, "cpd_")
+        predictors, arrays = pack_encoding(self.encoding_)
+        entries, more = self._pack_fit()
+        names = getattr(self, "feature_names_in_", None)
+        header = {
+            "csid": version("csid"),
+            "estimator": type(self).__name__,
+            "parameters": {name: _as_json(getattr(self, name)) for name in self._kept_parameters()},
+            "predictors": predictors,
+            "has_names": names is not None,
+            "outputs": self.cpd_.n_outputs,
+            "one_output": self._one_output,
+            "n_samples": int(self.n_samples_),
+            "n_iter": int(self.n_iter_),
+        }
+        write(path, header | entries, arrays | more)
+
+    @classmethod
+    def _unpacked(cls, header: Section, arrays: Arrays) -> Self:
+        """A model from the contents of its file."""
+        parameters = header.section("parameters").entries
+        unknown = set(parameters) - set(cls._kept_parameters())
+        if unknown:
+            raise header.wrong("parameters", f"names {sorted(unknown)[0]!r}, which {cls.__name__} does not have")
+        model = cls(**parameters)
+        try:
+            model._validate_params()
+        except InvalidParameterError as error:
+            raise header.wrong("parameters", f"are not those of a model ({error})") from None
+        model.encoding_ = unpack_encoding(list(header.sections("predictors")), arrays)
+        model.n_features_in_ = len(model.encoding_.modes)
+        if not model.n_features_in_:
+            raise header.wrong("predictors", "is empty")
+        if header.flag("has_names"):
+            model.feature_names_in_ = np.array([mode.name for mode in model.encoding_.modes], dtype=object)
+        model._one_output = header.flag("one_output")
+        model.n_samples_, model.n_iter_ = header.whole("n_samples"), header.whole("n_iter")
+        outputs = header.whole("outputs", 1)
+        if model._one_output and outputs > 1:
+            raise header.wrong("one_output", f"contradicts its {outputs} outputs")
+        model._unpack_fit(header, arrays, outputs)
+        arrays.finish()
+        return model
+
+    @classmethod
+    def _kept_parameters(cls) -> list[str]:
+        return [name for name in cls._get_param_names() if name not in ("n_jobs", "verbose")]
+
+    def _pack_fit(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Entries of the header, and arrays, of what only this kind of estimator has."""
+        raise NotImplementedError
+
+    def _unpack_fit(self, header: Section, arrays: Arrays, outputs: int) -> None:
+        """Take up what `_pack_fit` gave."""
+        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -108,6 +175,17 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"Fit with {self._tamer}, or with fewer predictors."
             )
         return values
+
+
+def _as_json(value: Any) -> Any:
+    """A parameter as JSON has it; None for what is no value, such as a generator."""
+    if isinstance(value, np.ndarray | np.generic):
+        return _as_json(value.tolist())
+    if isinstance(value, dict):
+        return {str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_as_json(item) for item in value]
+    return value if isinstance(value, str | int | float | bool) else None
 
 
 def problem_of(encoding: Encoding, rows: EncodedRows, weights: Array, targets: Array) -> Problem:

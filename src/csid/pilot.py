@@ -13,7 +13,7 @@ from csid._fit.gibbs import Chain
 from csid._fit.problem import Problem
 from csid.coding import Coding, Encoder, Table
 from csid.encoding import Missing
-from csid.portfolio import Job, Setting, stacking_shares, values_at
+from csid.portfolio import Job, Setting, chains_per_setting, stacking_shares, values_at
 from csid.posterior import Mixture
 from csid.spread import Spread, fit_spread
 
@@ -23,6 +23,7 @@ Run = Callable[[list[Job], int, int, str], None]
 _FEWEST_ROWS = 60
 _PARTS = 5
 _FEWEST_LACKING = 5
+_LARGEST_GAIN = 0.5
 
 
 class Plan(NamedTuple):
@@ -196,8 +197,9 @@ class Pilot:
             if error is None:
                 error = min((self._errors(each.mean) for each in found), key=np.sum)
         everyone = [sampled[at] for at in different]
+        means = np.array([each.mean for each in everyone])
         shares = np.zeros(len(settings))
-        shares[different] = stacking_shares(np.array([each.mean for each in everyone]), self.truth, self.weights)
+        shares[different] = stacking_shares(means, self.truth, self.weights)
         draws = [len(each.values) for each in everyone]
         predictive = Mixture(
             np.concatenate([each.values for each in everyone]),
@@ -205,7 +207,25 @@ class Pilot:
             np.repeat(shares[different] / draws, draws),
             self.degrees_of_freedom,
         )
-        return Verdict(shares, fit_spread(predictive, self.truth), self._errors(predictive.mean))
+        error = self._errors(predictive.mean)
+        narrower = np.sqrt(1.0 - self._gain(means, shares[different], error))
+        return Verdict(shares, fit_spread(predictive, self.truth).times(narrower), error)
+
+    def _gain(self, means: Array, shares: Array, error: Array) -> Array:
+        """What part (K,) of the squared error goes when each setting has the chains of the fit, not those of the pilot.
+
+        means : (S, R, K) of settings with these shares. With c chains of a setting in the pilot and n in the fit, the
+        mean over all settings loses sum(s^2 (1 - c / n)) of the variance of a setting's mean in the pilot, which is
+        taken to be that between settings.
+        """
+        some = shares > 0.0
+        if some.sum() == 1:
+            return np.zeros(len(error))
+        s, of_settings = shares[some], means[some]
+        deviations = of_settings - np.tensordot(s, of_settings, 1)
+        between = np.average(np.tensordot(s, deviations**2, 1), axis=0, weights=self.weights) / (1.0 - s @ s)
+        more = 1.0 - self.plan.pilot_chains / np.array(chains_per_setting(s, self.plan.chains))
+        return np.asarray(np.clip(between * (s**2 @ more) / np.maximum(error, 1e-12), 0.0, _LARGEST_GAIN))
 
 
 def _different(settings: Sequence[Setting], encoder: Encoder) -> list[int]:

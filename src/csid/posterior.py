@@ -1,5 +1,6 @@
 """Weighted posterior draws of the tensor and its noise: means, spreads, quantiles and samples of predictions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from csid.cpd import CPD
+from csid.encoding import Encoding, Mode, moved_factor
 
 Array = NDArray[np.float64]
 
@@ -17,18 +19,77 @@ _CLOSE = 1e-12
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """Draws on the same levels.
+class Draws:
+    """D draws on the same levels, their components side by side; R is the sum of their ranks.
 
-    draws : D tensors, in the units of y; shares : (D,) their weights, which sum to one.
+    modes : levels of the N predictors; factors : N arrays (I_n, R), float32, which is finer than draws are.
+    V : (K, R) and bias : (D, K), in the units of y; ranks : (D,).
     noise : (D, K) scales of the noise, its standard deviations when it is normal.
+    shares : (D,) weights; those of all draws of a posterior sum to one.
+    """
+
+    modes: tuple[Mode, ...]
+    factors: tuple[NDArray[np.float32], ...]
+    V: Array
+    bias: Array
+    ranks: NDArray[np.int64]
+    noise: Array
+    shares: Array
+
+    @classmethod
+    def of(cls, modes: tuple[Mode, ...], draws: Sequence[CPD], noise: Array, shares: Array) -> "Draws":
+        """Draws that are tensors on these levels."""
+        return cls(
+            modes,
+            tuple(np.hstack(parts).astype(np.float32) for parts in zip(*(draw.factors for draw in draws), strict=True)),
+            np.hstack([draw.V for draw in draws]),
+            np.array([draw.bias for draw in draws]),
+            np.array([draw.rank for draw in draws]),
+            noise,
+            shares,
+        )
+
+    def on(self, encoding: Encoding) -> list[CPD]:
+        """Each draw as a tensor on the levels of an encoding that has these among its own."""
+        modes = zip(self.factors, self.modes, encoding.modes, strict=True)
+        moved = [moved_factor(A.astype(np.float64), old, new) for A, old, new in modes]
+        ends = np.cumsum(self.ranks)
+        parts = [slice(end - rank, end) for end, rank in zip(ends, self.ranks, strict=True)]
+        return [
+            CPD(tuple(A[:, part] for A in moved), self.V[:, part], bias, encoding.marginals)
+            for part, bias in zip(parts, self.bias, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Weighted draws of the tensor.
+
+    groups : the draws, those on the same levels together; encoding : common levels of them all.
     degrees_of_freedom : of Student's t that the noise follows; infinite for normal noise.
     """
 
-    draws: tuple[CPD, ...]
-    shares: Array
-    noise: Array
+    groups: tuple[Draws, ...]
+    encoding: Encoding
     degrees_of_freedom: float = np.inf
+
+    @cached_property
+    def draws(self) -> tuple[CPD, ...]:
+        """All draws on the common levels, in the units of y."""
+        return tuple(draw for group in self.groups for draw in group.on(self.encoding))
+
+    @property
+    def shares(self) -> Array:
+        """(D,) weights of the draws, which sum to one."""
+        return np.concatenate([group.shares for group in self.groups])
+
+    @property
+    def noise(self) -> Array:
+        """(D, K) scales of the noise, its standard deviations when it is normal."""
+        return np.concatenate([group.noise for group in self.groups])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("draws", "mean")}
 
     @cached_property
     def mean(self) -> CPD:

@@ -28,6 +28,7 @@ from csid.inputs import (
     number_of_rows,
     smoothness_per_mode,
 )
+from csid.model_file import Arrays, Section, pack_cpd, unpack_cpd
 from csid.progress import OnSweep, sweep_progress
 
 Array = NDArray[np.float64]
@@ -263,6 +264,22 @@ class CSIDRegressor(TensorRegressor):
         """Values (M,) or (M, K) of the identified system; missing and unseen cells are averaged over."""
         values = self._means(*self._checked(X))
         return values[:, 0] if self._one_output else values
+
+    def _pack_fit(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        arrays: dict[str, NDArray[Any]] = {}
+        for m, (member, objective, validation) in enumerate(
+            zip(self.members_, self.objective_history_, self.validation_history_, strict=True)
+        ):
+            arrays |= pack_cpd(member, f"member.{m}")
+            arrays |= {f"member.{m}.objective": objective, f"member.{m}.validation": validation}
+        return {"members": len(self.members_)}, arrays
+
+    def _unpack_fit(self, header: Section, arrays: Arrays, outputs: int) -> None:
+        places = [f"member.{m}" for m in range(header.whole("members", 1, len(arrays.left)))]
+        self.members_ = tuple(unpack_cpd(self.encoding_, outputs, arrays, place) for place in places)
+        self.cpd_ = self.members_[0] if len(places) == 1 else CPD.average(self.members_)
+        self.objective_history_ = [arrays.take(f"{place}.objective", (-1,)) for place in places]
+        self.validation_history_ = [arrays.take(f"{place}.validation", (-1,)) for place in places]
 
     def _split(
         self, counted: NDArray[np.intp], X_val: Any, rng: np.random.Generator

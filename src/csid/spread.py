@@ -45,6 +45,10 @@ class Spread:
         """The same for means in other units, `centre + scale * mean`."""
         return replace(self, knots=centre[:, None] + scale[:, None] * self.knots)
 
+    def times(self, factor: Array) -> "Spread":
+        """The factor (K,) times this one."""
+        return replace(self, logs=self.logs + np.log(factor)[:, None])
+
     def of(self, predictive: Mixture) -> Mixture:
         """A predictive distribution, its deviations from the mean multiplied."""
         mean = predictive.mean

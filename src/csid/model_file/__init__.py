@@ -1,0 +1,20 @@
+"""The model file: one safetensors file with a JSON header, nothing in it that could run. See docs/model-file.md."""
+
+from csid.model_file.container import PROTOCOL, ModelFileError, Section, json_number, read, write
+from csid.model_file.parts import Arrays, pack_cpd, pack_draws, pack_encoding, unpack_cpd, unpack_draws, unpack_encoding
+
+__all__ = [
+    "PROTOCOL",
+    "Arrays",
+    "ModelFileError",
+    "Section",
+    "json_number",
+    "pack_cpd",
+    "pack_draws",
+    "pack_encoding",
+    "read",
+    "unpack_cpd",
+    "unpack_draws",
+    "unpack_encoding",
+    "write",
+]

@@ -1,0 +1,49 @@
+"""Feeds `csid.load` what atheris makes of the corpus, with checksums not looked at, as a stranger could make them fit.
+
+    pip install atheris
+    python tests/model_file/fuzz.py tests/model_file/corpus -max_total_time=600 -rss_limit_mb=2048 -timeout=20
+
+Only a `ModelFileError`, or a model that predicts, is in order. What breaks this rule goes into the corpus, which the
+tests replay.
+"""
+
+import inspect
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import csid.loading
+from csid.model_file import container, parts
+
+
+def load_and_predict(contents: bytes, path: Path) -> None:
+    """Refused, or a model whose prediction of a row without any value is a number or an error that says why not."""
+    path.write_bytes(contents)
+    try:
+        model = csid.load(path)
+    except csid.ModelFileError:
+        return
+    vars(model).pop("feature_names_in_", None)
+    try:
+        model.predict(np.full((1, model.n_features_in_), None, dtype=object))
+    except ArithmeticError as error:
+        assert "overflows" in str(error)
+
+
+def main() -> None:
+    import atheris
+
+    for home in (container, parts, container.Section, parts.Arrays, csid.loading):
+        for name, function in list(vars(home).items()):
+            if inspect.isfunction(function) and function.__module__.startswith("csid."):
+                setattr(home, name, atheris.instrument_func(function))
+    container._check_sum = lambda *_: None  # type: ignore[assignment]
+    path = Path(tempfile.mkdtemp()) / "model"
+    atheris.Setup(sys.argv, lambda contents: load_and_predict(contents, path))
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
