@@ -21,6 +21,7 @@ from csid.encoding.modes import MOST_LEVELS
 from csid.explain.importance import factor_variation
 from csid.inputs import check_table, number_of_rows
 from csid.model_file import Arrays, Section, pack_encoding, unpack_encoding, write
+from csid.schema import Schema
 
 Array = NDArray[np.float64]
 
@@ -39,6 +40,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     categorical_features: Any
     missing: Any
     n_jobs: int | None
+    schema_: Schema | None = None
     _one_output: bool
     _tamer: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -91,6 +93,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "one_output": self._one_output,
             "n_samples": int(self.n_samples_),
             "n_iter": int(self.n_iter_),
+            "schema": None if self.schema_ is None else self.schema_.as_json(),
         }
         write(path, header | entries, arrays | more)
 
@@ -117,6 +120,8 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         outputs = header.whole("outputs", 1)
         if model._one_output and outputs > 1:
             raise header.wrong("one_output", f"contradicts its {outputs} outputs")
+        if header.entries.get("schema") is not None:
+            model.schema_ = Schema.of(header.section("schema"))
         model._unpack_fit(header, arrays, outputs)
         arrays.finish()
         return model

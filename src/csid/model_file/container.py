@@ -104,7 +104,10 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
     stored = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     rest = json.dumps({"protocol": PROTOCOL, **header}, allow_nan=False)[1:]
     with written_aside(path) as aside:
-        save_file(stored, aside, {"csid": f'{{"sha256": "{_sum(rest, stored)}", {rest}'})
+        try:
+            save_file(stored, aside, {"csid": f'{{"sha256": "{_sum(rest, stored)}", {rest}'})
+        except SafetensorError as error:
+            raise OSError(f"{path} could not be written: {error}") from None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]]:

@@ -1,0 +1,1 @@
+"""The command `csid`: one file per command, `app` puts them together."""

@@ -1,0 +1,88 @@
+"""What a command says: results on standard output, as tables or one JSON document; the rest on standard error."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+class Terminal:
+    """Where a command writes.
+
+    json : results are one JSON document, and nothing else is on standard output; quiet : no notes and no bars.
+    """
+
+    def __init__(self, json: bool, quiet: bool) -> None:
+        self.json, self.quiet = json, quiet
+        self._out = Console(highlight=False, soft_wrap=True)
+        self._notes = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    @property
+    def shows_bars(self) -> bool:
+        return not self.quiet and self._notes.is_terminal
+
+    @property
+    def notes(self) -> Console:
+        return self._notes
+
+    def note(self, text: str) -> None:
+        """Something on the way, on standard error."""
+        if not self.quiet:
+            self._notes.print(text, markup=False)
+
+    def note_table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not self.quiet:
+            self._notes.print(_table(title, rows))
+
+    def result(self, document: Mapping[str, Any]) -> None:
+        """The result as JSON, if that is wanted; the caller shows it otherwise."""
+        if self.json:
+            sys.stdout.write(json.dumps(_finite(document), ensure_ascii=False, indent=2) + "\n")
+
+    def say(self, text: str) -> None:
+        """A line of the result, for readers."""
+        if not self.json:
+            self._out.print(text, markup=False)
+
+    def table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not self.json:
+            self._out.print(_table(title, rows))
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    shown = Table(title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for name in names:
+        is_text = all(isinstance(row.get(name), str | None) for row in rows)
+        shown.add_column(name, justify="left" if is_text else "right", overflow="fold")
+    for row in rows:
+        shown.add_row(*(cell(row.get(name)) for name in names))
+    return shown
+
+
+def cell(value: Any) -> str:
+    """A value in a table, with four digits that matter."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return str(value).replace("[", "\\[")
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Iterable):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

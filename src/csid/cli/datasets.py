@@ -1,0 +1,70 @@
+"""csid datasets: the public data sets that csid knows, described or written to a file."""
+
+from typing import Annotated, Any
+
+import typer
+
+from csid.cli import options
+from csid.cli.console import Terminal
+
+
+def run(
+    name: Annotated[str | None, typer.Argument(help="A data set; all are listed if none is named.")] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Write its predictors and targets to this file, for csid fit.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Which of several targets.")] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    config: options.Config = None,
+) -> None:
+    """List the data sets, describe NAME, or write it to a file (it is downloaded once, then kept)."""
+    from csid import datasets
+
+    terminal = Terminal(as_json, quiet)
+    if name is None:
+        known = [datasets.describe(each) for each in datasets.names()]
+        lines = [{"name": each.name, "target": ", ".join(each.target), "title": each.title} for each in known]
+        terminal.result({"datasets": lines})
+        terminal.table("", lines)
+        return
+    described = datasets.describe(name)
+    document: dict[str, Any] = {
+        "name": described.name,
+        "title": described.title,
+        "task": described.task,
+        "target": list(described.target),
+        "categorical": list(described.categorical),
+        "groups": described.groups,
+        "licence": described.licence,
+        "citation": described.citation,
+        "page": described.page,
+    }
+    if output is None:
+        terminal.result(document)
+        terminal.say(str(described))
+        return
+    dataset = datasets.load(name, target=target)
+    _write(dataset, output)
+    terminal.result(document | {"output": output, "rows": len(dataset.y)})
+    flags = "".join(f" --target {each!r}" for each in dataset.target)
+    flags += "".join(f" --categorical {each!r}" for each in dataset.categorical)
+    terminal.say(f"wrote {output}: {len(dataset.y):,} rows. Next: csid fit {output}{flags}")
+
+
+def _write(dataset: Any, output: str) -> None:
+    import narwhals as nw
+    import pyarrow as pa
+
+    from csid.cli.tables import writer
+
+    table = nw.from_native(dataset.X, eager_only=True).to_arrow()
+    columns = {name: table[name] for name in table.column_names}
+    columns = {
+        name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for name, column in columns.items()
+    }
+    y = dataset.y.reshape(len(dataset.y), -1)
+    columns |= {name: pa.array(y[:, j]) for j, name in enumerate(dataset.target)}
+    with writer(output) as write:
+        write(pa.table(columns))

@@ -1,0 +1,101 @@
+"""Rows to train or to evaluate on, from a file: predictors, targets, weights and groups, split if wanted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from csid.cli.errors import DataError
+from csid.cli.figures import figures
+from csid.cli.frames import described, infer, numbers, predictors
+from csid.cli.tables import MISSING, Reading, read
+from csid.schema import Schema
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Training:
+    """Rows whose targets are known.
+
+    X : predictors; y : (M,) or (M, K); weights : (M,) or None; groups : (M,) what rows belong to, or None.
+    columns : a line for each column of the file; notes : what the user should know.
+    """
+
+    schema: Schema
+    X: pa.Table
+    y: Array
+    weights: Array | None
+    groups: NDArray[Any] | None
+    columns: list[dict[str, Any]]
+    notes: list[str]
+
+    def take(self, rows: NDArray[np.intp]) -> "Training":
+        return replace(
+            self,
+            X=self.X.take(rows),
+            y=self.y[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+    def split(self, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows to train on, and a share to hold out; rows of a group stay together."""
+        rng = np.random.default_rng(seed)
+        if self.groups is None:
+            order = rng.permutation(len(self.y))
+            cut = round(share * len(order))
+            return np.sort(order[cut:]), np.sort(order[:cut])
+        names, members = np.unique(self.groups, return_inverse=True)
+        if share and len(names) < 2:
+            raise DataError("all rows are of one group: nothing can be held out.")
+        held_out = rng.permutation(len(names))[: round(share * len(names))]
+        out = np.isin(members, held_out)
+        return np.flatnonzero(~out), np.flatnonzero(out)
+
+
+def read_training(
+    data: str,
+    targets: Sequence[str],
+    missing: Sequence[str] | None,
+    delimiter: str | None,
+    encoding: str,
+    categorical: Sequence[str],
+    ordinal: Sequence[str],
+    ignore: Sequence[str],
+    weight: str | None,
+    group: str | None,
+) -> Training:
+    """Read and type a file; rows without a target are left out, and said to be."""
+    words = MISSING if missing is None else missing
+    table = read(data, Reading(words, delimiter, encoding))
+    schema = infer(table, targets, words, categorical, ordinal, ignore, weight, group)
+    y = np.stack([numbers(table, name, "target") for name in targets], axis=1)
+    known = np.flatnonzero(np.isfinite(y).all(axis=1))
+    if len(known) < 2:
+        raise DataError(f"{data} has {len(known)} row(s) with a target; a fit needs at least 2.")
+    notes = [f"{len(y) - len(known):,} rows without a target are left out."] if len(known) < len(y) else []
+    without = [name for name in schema.ignored if name not in ignore]
+    if without:
+        notes.append(
+            f"no predictor, for want of values that repeat: {', '.join(without)} (--categorical keeps a column)."
+        )
+    columns = described(table, schema)
+    training = Training(
+        schema,
+        predictors(table, schema),
+        y[:, 0] if y.shape[1] == 1 else y,
+        None if weight is None else numbers(table, weight, "weight"),
+        None if group is None else np.array(table[group].to_pylist(), dtype=object).astype(str),
+        columns,
+        notes,
+    )
+    return training if len(known) == len(y) else training.take(known)
+
+
+def evaluated(model: Any, rows: Training, seed: int) -> dict[str, Any]:
+    """Figures of a model on rows that it has not seen."""
+    return figures(model, rows.X, rows.y, rows.weights, rows.schema.targets, seed)

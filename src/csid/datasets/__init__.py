@@ -1,0 +1,8 @@
+"""Public data sets as tasks: the paper's, grades of students, and benchmarks of dynamical systems."""
+
+from csid.datasets.descriptions import Description
+from csid.datasets.download import DatasetError
+from csid.datasets.loading import describe, load, names, oulad_assessments
+from csid.datasets.tasks import Assessment, Dataset
+
+__all__ = ["Assessment", "Dataset", "DatasetError", "Description", "describe", "load", "names", "oulad_assessments"]

@@ -1,0 +1,28 @@
+"""Main effects: the mean prediction as one predictor varies and the others follow their marginals."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid.cpd import CPD
+
+Array = NDArray[np.float64]
+
+
+def main_effects(cpd: CPD) -> list[Array]:
+    """For each predictor n, values (I_n, K) at its levels: `b + sum_f V(:, f) A_n(i, f) prod_(m != n) p_m^T A_m(:, f)`.
+
+    >>> half = np.array([0.5, 0.5])
+    >>> cpd = CPD((np.array([[1.0], [3.0]]), np.array([[0.0], [4.0]])), np.ones((1, 1)), np.ones(1), (half, half))
+    >>> [effect.ravel().tolist() for effect in main_effects(cpd)]
+    [[3.0, 7.0], [1.0, 9.0]]
+    """
+    means = np.array([p @ A for p, A in zip(cpd.marginals, cpd.factors, strict=True)])
+    before = np.cumprod(np.vstack([np.ones(cpd.rank), means[:-1]]), axis=0)
+    behind = np.cumprod(np.vstack([np.ones(cpd.rank), means[:0:-1]]), axis=0)[::-1]
+    return [cpd.bias + (A * (b * c)) @ cpd.V.T for A, b, c in zip(cpd.factors, before, behind, strict=True)]
+
+
+def effect_deviations(cpd: CPD) -> Array:
+    """(N, K): by how much the mean prediction moves with each predictor, as a standard deviation over its marginal."""
+    pairs = zip(main_effects(cpd), cpd.marginals, strict=True)
+    return np.array([np.sqrt(np.maximum(p @ (effect - p @ effect) ** 2, 0.0)) for effect, p in pairs])

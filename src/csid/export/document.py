@@ -1,0 +1,107 @@
+"""A model as a JSON document, with all its digits: enough to predict in any language.
+
+Version 1 is an object with these members; `R` is the rank, `K` the number of outputs, `D` that of draws:
+
+format, version   "csid" and 1
+producer          the library that wrote it
+predictors        for each column, in order, an object with its "name" and
+    kind              "number" or "category"
+    grid              of a number: its levels, rising
+    interpolation     of a number: "linear" or "constant"
+    categories        of a category: strings, booleans or numbers
+    rows              rows of the factor, R numbers each: one for each level or category, then those named below
+    missing           which of the rows, from 0, is that of a missing cell
+    unseen            of a category: which is that of one never seen
+V, bias           K rows of R numbers, and K numbers
+posterior         null, or an object with
+    ranks, shares     D numbers each
+    bias, noise       D rows of K numbers
+    degrees_of_freedom   4 for Student's t, null for normal noise
+    knots, logs       K rows of P numbers
+
+Prediction j is `bias[j]` plus the sum over r of `V[j][r]` times the product, over predictors, of entry r of their row.
+
+The row of a number x between levels i and i + 1 is `rows[i] + t (rows[i + 1] - rows[i])`, t its position between them
+rounded to single precision; beyond the outer levels it is that of the outer one. With "constant" it is the row of the
+nearest level, the lower one of two that are as near.
+
+A new observation is distributed as a mixture of D parts, draw d with the weight `shares[d]`. The components of a draw,
+`ranks[d]` of them, follow those of the draw before; its centre is `bias[d][j]` plus its part of the sum above divided
+by `shares[d]`, its scale `noise[d][j]`. All deviations from the prediction are then multiplied by exp(h), where h is a
+function of the prediction: `logs[j]` at `knots[j]`, linear between them and constant beyond.
+"""
+
+import json
+import math
+from importlib.metadata import version
+from typing import Any
+
+from csid.export.description import Description, Draws, Number, Predictor, describe
+
+VERSION = 1
+
+
+def to_json(model: Any) -> str:
+    """The JSON document of a fitted model, as described in `csid.export.document`.
+
+    Numbers have all their digits; there is no NaN and no infinity.
+
+    Examples
+    --------
+    >>> import json
+    >>> import numpy as np
+    >>> from csid import CSIDRegressor
+    >>> from csid.export import to_json
+    >>> X = np.random.default_rng(0).uniform(size=(50, 2))
+    >>> document = json.loads(to_json(CSIDRegressor(rank=2, random_state=0).fit(X, X[:, 0] * X[:, 1])))
+    >>> document["format"], document["version"], [predictor["name"] for predictor in document["predictors"]]
+    ('csid', 1, ['x0', 'x1'])
+    """
+    return json.dumps(document(describe(model)), allow_nan=False)
+
+
+def document(model: Description) -> dict[str, Any]:
+    """The document as Python's own lists, dictionaries, strings and numbers."""
+    return {
+        "format": "csid",
+        "version": VERSION,
+        "producer": f"csid {version('csid')}",
+        "predictors": [_predictor(predictor) for predictor in model.predictors],
+        "V": model.V.tolist(),
+        "bias": model.bias.tolist(),
+        "posterior": None if model.draws is None else _posterior(model.draws),
+    }
+
+
+def _predictor(predictor: Predictor) -> dict[str, Any]:
+    rows = predictor.rows.tolist()
+    if isinstance(predictor, Number):
+        return {
+            "name": predictor.name,
+            "kind": "number",
+            "grid": predictor.grid.tolist(),
+            "interpolation": "linear" if predictor.linear else "constant",
+            "rows": rows,
+            "missing": len(rows) - 1,
+        }
+    return {
+        "name": predictor.name,
+        "kind": "category",
+        "categories": list(predictor.categories),
+        "rows": rows,
+        "missing": predictor.missing,
+        "unseen": predictor.unseen,
+    }
+
+
+def _posterior(draws: Draws) -> dict[str, Any]:
+    df = draws.degrees_of_freedom
+    return {
+        "ranks": draws.ranks.tolist(),
+        "shares": draws.shares.tolist(),
+        "bias": draws.bias.tolist(),
+        "noise": draws.noise.tolist(),
+        "degrees_of_freedom": df if math.isfinite(df) else None,
+        "knots": draws.knots.tolist(),
+        "logs": draws.logs.tolist(),
+    }

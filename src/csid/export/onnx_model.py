@@ -1,0 +1,146 @@
+"""A model as ONNX, of standard operators only."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from csid.export.description import Category, Description, Predictor, describe
+
+if TYPE_CHECKING:
+    import onnx
+
+_ABOUT = (
+    "A low-rank tensor over the levels of each predictor, fitted by csid. Inputs are columns; NaN is a missing number, "
+    "the empty string a missing string. See csid.export.to_onnx."
+)
+
+
+def to_onnx(
+    model: Any,
+    interval: float | Sequence[float] | None = None,
+    precision: Literal["double", "single"] = "double",
+) -> "onnx.ModelProto":
+    """A fitted model as ONNX (standard operators of opset 19, that of ONNX 1.14 from 2023).
+
+    Each predictor is an input of shape [rows, 1] with the name of its column (`x0`, `x1`, … where the model was fitted
+    to an array). Columns whose categories are strings are strings, all others doubles; booleans are 0.0 and 1.0. A
+    missing cell is NaN, or the empty string unless that is a category; infinity counts as the outer level.
+
+    The output `prediction` is a double of shape [rows, K]. With `interval`, the outputs `lower` and `upper` are bounds
+    of new observations, shaped like it. Where a column has the name of an output, the output has a number behind its
+    own: `prediction_1`.
+
+    Parameters
+    ----------
+    model : fitted CSIDRegressor or BayesianCSIDRegressor
+    interval : float or sequence of float, optional
+        Probability with which a new observation falls between the bounds, such as 0.9; for a Bayesian model. With
+        several, outputs are called `lower_0.5`, `upper_0.5` and so on.
+    precision : {"double", "single"}, default="double"
+        How factors are stored. "single" halves the file of a Bayesian model and moves its predictions by less than
+        1e-6 of the spread of y. (Components of a CSIDRegressor can cancel, and it is small as it is.)
+
+    Notes
+    -----
+    A row of a batch takes about four doubles of memory for each component (`model.cpd_.rank`), three for each level of
+    the predictor that has the most and, with intervals, ten for each draw, output and coverage: run thousands of rows
+    at a time, not millions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onnxruntime
+    >>> from csid import CSIDRegressor
+    >>> from csid.export import to_onnx
+    >>> X = np.random.default_rng(0).uniform(size=(50, 2))
+    >>> model = CSIDRegressor(rank=2, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    >>> (prediction,) = session.run(None, {"x0": X[:, [0]], "x1": X[:, [1]]})
+    >>> bool(np.allclose(prediction[:, 0], model.predict(X)))
+    True
+    """
+    require("onnx")
+    from onnx import TensorProto, helper
+
+    from csid.export.onnx_graph import OPSET, outputs
+    from csid.export.onnx_nodes import Graph
+
+    described = describe(model)
+    names = [predictor.name for predictor in described.predictors]
+    if "" in names:
+        raise ValueError("a column has no name (''), but an input of ONNX needs one: rename it and fit again.")
+    if precision not in (("double",) if described.draws is None else ("double", "single")):
+        raise ValueError(f"precision={precision!r}: give 'double' or, for a BayesianCSIDRegressor, 'single'.")
+    coverages = checked_coverages(interval, described)
+    unique = _naming(names)
+    called = [unique(name) for name in output_names(interval)]
+
+    graph = Graph(unique)
+    values = outputs(described, [graph.value(name) for name in names], coverages, precision == "single")
+    for value, name in zip(values, called, strict=True):
+        graph.add("Identity", value, output=name)
+    K = len(described.bias)
+    proto = helper.make_graph(
+        graph.nodes,
+        "csid",
+        [helper.make_tensor_value_info(each.name, _type(each), ["rows", 1]) for each in described.predictors],
+        [helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["rows", K]) for name in called],
+        graph.constants,
+    )
+    return helper.make_model_gen_version(
+        proto,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        producer_name="csid",
+        producer_version=version("csid"),
+        doc_string=_ABOUT,
+    )
+
+
+def require(package: str) -> None:
+    """Say what to install when a package is not there."""
+    if find_spec(package) is None:
+        raise ImportError(f"export to ONNX needs the package {package}: pip install 'csid[export]'.")
+
+
+def checked_coverages(interval: float | Sequence[float] | None, model: Description) -> list[float]:
+    """Probabilities of the intervals asked for."""
+    coverages = [] if interval is None else [float(each) for each in np.atleast_1d(interval)]
+    wrong = next((each for each in coverages if not 0.0 < each < 1.0), None)
+    if wrong is not None:
+        raise ValueError(f"interval={wrong}: give a probability between 0 and 1, such as 0.9.")
+    if coverages and model.draws is None:
+        raise ValueError(f"interval={interval}: a CSIDRegressor has no intervals; fit a BayesianCSIDRegressor.")
+    return coverages
+
+
+def output_names(interval: float | Sequence[float] | None) -> list[str]:
+    """How outputs are called: the prediction, then the lower and the upper bound of each interval."""
+    if interval is None or np.ndim(interval) == 0:
+        return ["prediction", *(["lower", "upper"] if interval is not None else [])]
+    return ["prediction", *(f"{side}_{float(each)}" for each in np.asarray(interval) for side in ("lower", "upper"))]
+
+
+def _naming(taken: Iterable[str]) -> Callable[[str], str]:
+    """A function that makes names different from these, and from all that it has made."""
+    used, counts = set(taken), Counter[str]()
+
+    def unique(name: str) -> str:
+        new = name
+        while new in used:
+            counts[name] += 1
+            new = f"{name}_{counts[name]}"
+        used.add(new)
+        return new
+
+    return unique
+
+
+def _type(predictor: Predictor) -> int:
+    from onnx import TensorProto
+
+    strings = isinstance(predictor, Category) and predictor.of_strings
+    return int(TensorProto.STRING if strings else TensorProto.DOUBLE)

@@ -1,0 +1,118 @@
+"""Converters for skl2onnx, so that a pipeline that ends in one of the estimators becomes ONNX."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from csid.bayesian import BayesianCSIDRegressor
+from csid.export.description import Category, Predictor, describe
+from csid.export.onnx_model import checked_coverages, output_names, require
+from csid.regression import CSIDRegressor
+
+if TYPE_CHECKING:
+    from csid.export.onnx_nodes import Graph, Value
+
+
+def register_skl2onnx() -> None:
+    """Teach skl2onnx to convert `CSIDRegressor` and `BayesianCSIDRegressor`, on their own or in a pipeline.
+
+    The input of the estimator is a matrix of numbers, or several inputs whose columns side by side are its predictors;
+    where categories are strings, so must the input be. Bounds of new observations are further outputs with
+    `options={id(estimator): {"interval": 0.9}}`. The output is single precision unless an input is double.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skl2onnx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from csid import CSIDRegressor
+    >>> from csid.export import register_skl2onnx
+    >>> register_skl2onnx()
+    >>> X = np.random.default_rng(0).uniform(size=(50, 2))
+    >>> pipeline = make_pipeline(StandardScaler(), CSIDRegressor(rank=2, random_state=0)).fit(X, X[:, 0] * X[:, 1])
+    >>> [output.name for output in skl2onnx.to_onnx(pipeline, X).graph.output]
+    ['variable']
+    """
+    require("onnx")
+    require("skl2onnx")
+    from skl2onnx import update_registered_converter
+
+    for estimator in (CSIDRegressor, BayesianCSIDRegressor):
+        update_registered_converter(
+            estimator, f"Csid{estimator.__name__}", _shapes, _convert, parser=_parse, options={"interval": None}
+        )
+
+
+def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None) -> list[Any]:
+    """Declare the outputs; `variable` is what skl2onnx calls that of a regressor."""
+    from skl2onnx.common.data_types import guess_tensor_type
+
+    interval = scope.get_options(model, {"interval": None})["interval"]
+    operator = scope.declare_local_operator(f"Csid{type(model).__name__}", model)
+    operator.inputs = inputs
+    for name in ["variable", *output_names(interval)[1:]]:
+        operator.outputs.append(scope.declare_local_variable(name, guess_tensor_type(inputs[0].type)))
+    return list(operator.outputs)
+
+
+def _shapes(operator: Any) -> None:
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    double = any(isinstance(variable.type, DoubleTensorType) for variable in operator.inputs)
+    kind = DoubleTensorType if double else FloatTensorType
+    for variable in operator.outputs:
+        variable.set_type(kind([operator.inputs[0].get_first_dimension(), operator.raw_operator.cpd_.n_outputs]))
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    from skl2onnx.common.data_types import guess_proto_type
+
+    from csid.export.onnx_graph import OPSET, outputs
+    from csid.export.onnx_nodes import Graph
+
+    model = operator.raw_operator
+    if container.target_opset < OPSET:
+        raise ValueError(f"target_opset={container.target_opset}: a {type(model).__name__} needs {OPSET} or more.")
+    described = describe(model)
+    interval = container.get_options(model, {"interval": None})["interval"]
+    coverages = checked_coverages(interval, described)
+    graph = Graph(scope.get_unique_variable_name)
+    columns = [
+        _column(graph, predictor, *place)
+        for predictor, place in zip(described.predictors, _places(operator, len(described.predictors)), strict=True)
+    ]
+    for value, variable in zip(outputs(described, columns, coverages), operator.outputs, strict=True):
+        graph.add("Cast", value, output=variable.onnx_name, to=guess_proto_type(variable.type))
+    container.initializers.extend(graph.constants)
+    container.nodes.extend(graph.nodes)
+    container.node_domain_version_pair_sets.add(("", OPSET))
+
+
+def _places(operator: Any, wanted: int) -> list[tuple[Any, int]]:
+    """For each predictor, an input and the number of its column there."""
+    inputs = operator.inputs
+    widths = [wanted if len(inputs) == 1 else variable.get_second_dimension() for variable in inputs]
+    if None in widths or sum(widths) != wanted:
+        found = ", ".join(f"{variable.raw_name!r} {variable.type.shape}" for variable in inputs)
+        raise ValueError(
+            f"{type(operator.raw_operator).__name__} has {wanted} predictors, but its inputs are {found}: "
+            "give initial types that have as many columns in all."
+        )
+    return [(variable, n) for variable, width in zip(inputs, widths, strict=True) for n in range(width)]
+
+
+def _column(graph: "Graph", predictor: Predictor, variable: Any, n: int) -> "Value":
+    """One column (M, 1) of an input, as strings or as doubles."""
+    from onnx import TensorProto
+    from skl2onnx.common.data_types import StringTensorType
+
+    column = graph.value(variable.onnx_name).then("Gather", np.array([n]), axis=1)
+    if not isinstance(predictor, Category) or not predictor.of_strings:
+        return column.cast(TensorProto.DOUBLE)
+    if not isinstance(variable.type, StringTensorType):
+        raise ValueError(
+            f"predictor {predictor.name!r} has strings as categories, but the input {variable.raw_name!r} is "
+            f"{variable.type}: give it as an input of its own, a StringTensorType([None, 1])."
+        )
+    return column

@@ -1,0 +1,447 @@
+"""Commands as a user types them: what they write, what they say, and how they end."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import csid as library
+from cli.conftest import QUICK, Run, as_csv, table
+from csid.cli import tables
+from csid.cli.errors import Exit
+from csid.schema import Schema
+
+
+def test_fit_writes_a_model_beside_the_data(csid: Run, flats: Path) -> None:
+    ended = csid("fit", flats, "--target", "rent", "--missing", "NA,", *QUICK)
+    assert ended.code == 0
+    assert f"wrote {flats.with_suffix('.csid')}: 200 rows, 6 predictors" in ended.out
+    for part in ("town", "category", "built", "date", "id", "ignored"):  # the schema is shown before
+        assert part in ended.notes
+    assert "no predictor, for want of values that repeat: id" in ended.notes
+    model: Any = library.load(flats.with_suffix(".csid"))
+    assert isinstance(model, library.BayesianCSIDRegressor)
+    assert isinstance(model.schema_, Schema)
+    assert model.schema_.targets == ("rent",)
+    assert model.schema_.missing == ("NA", "")
+    assert model.categorical_features == ["town", "state", "lift"]
+
+
+def test_the_same_seed_gives_the_same_file(csid: Run, flats: Path, tmp_path: Path) -> None:
+    for name, threads in (("one", "1"), ("two", "2")):
+        assert csid("fit", flats, "--target", "rent", "-o", name, "--threads", threads, *QUICK).code == 0
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_least_squares_and_several_targets(csid: Run, flats: Path, tmp_path: Path) -> None:
+    line = ("fit", flats, "--target", "rent", "--target", "floor", "--estimator", "als", "-o", "m.csid")
+    ended = csid(*line, "--set", "max_iter=5", "--holdout", "0.25", "--json")
+    assert ended.code == 0
+    assert set(ended.document["held_out"]) == {"rent", "floor"}
+    assert ended.document["rows"] == 150
+    ended = csid("predict", "m.csid", flats, "-o", "p.csv")
+    assert ended.code == 0
+    assert (tmp_path / "p.csv").read_text().splitlines()[0] == '"prediction_rent","prediction_floor"'
+    refused = csid("predict", "m.csid", flats, "--interval", "0.9")
+    assert refused.code == Exit.USAGE
+    assert "no intervals: fit it with --estimator bayesian" in refused.notes
+
+
+def test_predict_is_what_the_library_predicts(csid: Run, flats: Path, model: Path, tmp_path: Path) -> None:
+    ended = csid(
+        "predict", model, flats, "--interval", "0.8", "--std", "--keep", "id,floor", "-o", "p.parquet", "--json"
+    )
+    assert ended.document == {"model": str(model), "data": str(flats), "output": "p.parquet", "rows": 200}
+    found = pa.parquet.read_table(tmp_path / "p.parquet")
+    assert found.column_names == ["id", "floor", "prediction", "std", "lower", "upper"]
+    assert found["id"].to_pylist() == table()["id"].to_pylist()
+    loaded: Any = library.load(model)
+    from csid.cli.frames import predictors
+
+    X = predictors(table(), loaded.schema_)
+    np.testing.assert_array_equal(found["prediction"].to_numpy(), loaded.predict(X))
+    np.testing.assert_array_equal(found["std"].to_numpy(), loaded.predict(X, return_std=True)[1])
+    np.testing.assert_array_equal(found["upper"].to_numpy(), loaded.predict_interval(X, 0.8)[1])
+
+
+def test_predict_reads_in_parts_and_says_so_little(
+    csid: Run, flats: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = csid("predict", model, flats)
+    monkeypatch.setattr(tables, "_ROWS", 7)
+    monkeypatch.setattr(tables, "_BLOCK", 500)
+    in_parts = csid("predict", model, flats)
+    assert in_parts.out == whole.out
+    assert len(whole.out.splitlines()) == 201
+    assert whole.notes == ""
+
+
+def test_a_pipe_of_commands(csid: Run, model: Path) -> None:
+    rows = as_csv(table(5, seed=1))
+    ended = csid("predict", model, "-", stdin=rows)
+    assert ended.code == 0
+    assert len(ended.out.splitlines()) == 6
+
+
+def test_columns_that_predict_does_not_need_may_hold_anything(csid: Run, model: Path, tmp_path: Path) -> None:
+    rows = table(4).drop_columns(["rent"]).append_column("note", pa.array(["x", "1", None, "é"]))
+    (tmp_path / "new.csv").write_bytes(as_csv(rows))
+    ended = csid("predict", model, "new.csv", "--keep", "all")
+    assert ended.code == 0
+    assert ended.out.splitlines()[0].endswith('"note","prediction"')
+
+
+def test_a_predictor_that_is_not_there(csid: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_bytes(as_csv(table(4).drop_columns(["area"])))
+    refused = csid("predict", model, "new.csv")
+    assert refused.code == Exit.DATA
+    assert "new.csv has no column 'area'" in refused.notes
+    assert refused.out == ""
+    assert csid("predict", model, "new.csv", "--absent-as-missing").code == 0
+
+
+def test_categories_never_seen_are_averaged_over(csid: Run, model: Path, tmp_path: Path) -> None:
+    lines = ["area,town,state,lift,floor,built", "50,Ulm,good,true,1,2020-05-05", "50,Paris,good,true,1,2020-05-05"]
+    lines.append("50,,good,true,1,2020-05-05")
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    _, ulm, paris, missing = csid("predict", model, "new.csv").out.split()
+    assert paris == missing != ulm
+
+
+def test_no_rows_give_no_predictions(csid: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("area,town,state,lift,floor,built\n")
+    ended = csid("predict", model, "new.csv", "--interval", "0.9")
+    assert (ended.code, ended.out) == (0, '"prediction","lower","upper"\n')
+
+
+def test_evaluate_gives_figures_with_confidence(csid: Run, flats: Path, model: Path) -> None:
+    ended = csid("evaluate", model, flats, "--group", "lift", "--json")
+    overall = ended.document["overall"]["rent"]
+    assert overall["rows"] == 200
+    loaded: Any = library.load(model)
+    from csid.cli.frames import predictors
+
+    error = table()["rent"].to_numpy() - loaded.predict(predictors(table(), loaded.schema_))
+    assert overall["rmse"]["value"] == pytest.approx(np.sqrt(np.mean(error**2)))
+    assert overall["mae"]["value"] == pytest.approx(np.mean(np.abs(error)))
+    for figure in ("rmse", "mae", "r2", "coverage", "crps"):
+        assert overall[figure]["low"] <= overall[figure]["value"] <= overall[figure]["high"]
+    groups = ended.document["groups"]
+    assert sum(found["rent"]["rows"] for found in groups.values()) == 200
+    shown = csid("evaluate", model, flats, "--group", "lift")
+    assert "RMSE" in shown.out
+    assert "rent by lift" in shown.out
+
+
+def test_rows_without_a_target_are_left_out(csid: Run, model: Path, tmp_path: Path) -> None:
+    text = as_csv(table()).decode().splitlines()
+    text[1] = text[1].rpartition(",")[0] + ","
+    (tmp_path / "gap.csv").write_text("\n".join(text))
+    ended = csid("evaluate", model, "gap.csv")
+    assert "1 rows without a target are left out" in ended.notes
+    ended = csid("fit", "gap.csv", "--target", "rent", "-q", *QUICK)
+    assert "199 rows" in ended.out
+
+
+def test_info_says_what_a_stranger_needs(csid: Run, model: Path) -> None:
+    document = csid("info", model, "--json").document
+    assert document["targets"] == ["rent"]
+    assert document["csid"] == library.__version__
+    assert document["rows"] == 200
+    assert document["parameters"]["rank"] == 3
+    by_name = {each["predictor"]: each for each in document["predictors"]}
+    assert by_name["state"]["type"] == "ordered words"
+    assert by_name["town"] == {
+        "predictor": "town",
+        "type": "text",
+        "kind": "category",
+        "levels": 3,
+        "from": "Aalen",
+        "to": "Ulm",
+        "missing": "averaged over",
+    }
+    shown = csid("info", model).out
+    for part in ("BayesianCSIDRegressor", "rank 3", "town", "convergence"):
+        assert part in shown
+
+
+def test_explain_orders_predictors_by_what_they_do(csid: Run, model: Path) -> None:
+    document = csid("explain", model, "--json").document
+    assert document["predictors"][0]["predictor"] == "area"
+    assert "identifiability" not in document
+    shown = csid("explain", model, "--predictor", "town").out
+    assert "Mean prediction at each level of town" in shown
+    assert "Kehl, Rhein" in shown
+    assert csid("explain", model, "--predictor", "nope").code == Exit.USAGE
+
+
+def test_the_report_is_one_page_without_addresses(csid: Run, model: Path, flats: Path) -> None:
+    ended = csid("report", model, flats)
+    page = model.with_suffix(".html").read_text()
+    assert ended.code == 0
+    assert page.count("<figure>") == 6
+    assert "How good it is" in page
+    assert not re.search(r"(https?:)?//|<script|<link|@import|url\(", page)
+
+
+@pytest.mark.parametrize(("to", "ending"), [("onnx", ".onnx"), ("python", ".py"), ("json", ".json")])
+def test_export_writes_every_format(to: str, ending: str, csid: Run, model: Path) -> None:
+    ended = csid("export", model, "--to", to, "--json")
+    assert ended.code == 0
+    assert model.with_suffix(ending).stat().st_size == ended.document["bytes"]
+
+
+def test_export_of_intervals(csid: Run, model: Path) -> None:
+    assert csid("export", model, "--to", "onnx", "--interval", "0.9").code == 0
+    assert csid("export", model, "--to", "json", "--interval", "0.9").code == Exit.USAGE
+
+
+def test_datasets_are_listed_and_described(csid: Run) -> None:
+    names = [each["name"] for each in csid("datasets", "--json").document["datasets"]]
+    assert "concrete" in names
+    assert "Nash" in csid("datasets", "abalone").out
+    assert csid("datasets", "nope").code == Exit.DATA
+
+
+def test_tune_goes_on_where_it_stopped(csid: Run, flats: Path, tmp_path: Path) -> None:
+    line = ["tune", flats, "--target", "rent", "--estimator", "als", "--folds", "2", "--seed", "1"]
+    first = csid(*line, "--trials", "2", "--json").document
+    again = csid(*line, "--trials", "3", "--json")
+    assert (first["trials"], again.document["trials"]) == (2, 3)
+    assert again.document["error"] <= first["error"] <= first["error_of_defaults"]
+    assert "trial 2" in again.notes
+    assert "trial 1" not in again.notes
+    model: Any = library.load(tmp_path / "flats.csid")
+    assert model.rank == again.document["settings"]["rank"]
+    refused = csid(*line[:-2], "--trials", "3", "--group", "town")
+    assert refused.code == Exit.DATA
+    assert "holds trials with another" in refused.notes
+
+
+def test_tune_of_the_bayesian_estimator_keeps_groups_together(csid: Run, tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_bytes(as_csv(table(60)))
+    ended = csid(
+        "tune", "some.csv", "--target", "rent", "--group", "floor", "--trials", "1", "--folds", "2", "-q", "--json"
+    )
+    assert ended.code == 0
+    assert ended.document["settings"]["noise"] == "normal"
+
+
+def test_the_demo_shows_what_a_user_would_type(csid: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from csid import bayesian
+
+    monkeypatch.setattr(bayesian, "_PLANS", {"default": bayesian._PLANS["fast"]._replace(burn=20, draws=10)})
+    ended = csid("demo", "--folder", "here")
+    assert ended.code == 0
+    typed = re.findall(r"^\$ csid (\w+)", ended.out, re.MULTILINE)
+    assert typed == ["fit", "evaluate", "explain", "predict", "report"]
+    assert sorted(path.name for path in Path("here").iterdir()) == [
+        "house-new.csv",
+        "house.csid",
+        "house.csv",
+        "house.html",
+        "predicted.csv",
+    ]
+
+
+def test_json_is_all_there_is_on_standard_output(csid: Run, flats: Path, model: Path) -> None:
+    for line in (
+        ["fit", flats, "--target", "rent", *QUICK],
+        ["evaluate", model, flats],
+        ["info", model],
+        ["explain", model],
+    ):
+        ended = csid(*line, "--json", "--quiet")
+        assert ended.code == 0
+        assert isinstance(json.loads(ended.out), dict)
+        assert ended.notes == ""
+    refused = csid("predict", model, flats, "--json")
+    assert refused.code == Exit.USAGE
+    assert "both want standard output" in refused.notes
+
+
+def test_a_config_file_can_say_what_flags_say(csid: Run, flats: Path, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(
+        'target = ["rent"]\nseed = 3\n[fit]\nestimator = "als"\nset = ["rank=2", "max_iter=3"]\nignore = ["built"]\n'
+    )
+    assert csid("fit", flats, "--config", "c.toml").code == 0
+    model: Any = library.load(tmp_path / "flats.csid")
+    assert (model.rank, model.random_state, model.n_features_in_) == (2, 3, 5)
+    assert csid("fit", flats, "--config", "c.toml", "--seed", "4").code == 0
+    assert library.load(tmp_path / "flats.csid").random_state == 4
+    (tmp_path / "c.toml").write_text("[fit]\nspeed = 3\n")
+    refused = csid("fit", flats, "--target", "rent", "--config", "c.toml")
+    assert (refused.code, "no flag --speed" in refused.notes) == (Exit.USAGE, True)
+    (tmp_path / "c.toml").write_text("= 3")
+    assert csid("fit", flats, "--target", "rent", "--config", "c.toml").code == Exit.USAGE
+
+
+WRONG: dict[str, tuple[list[str], Exit]] = {
+    "the data have no such column": (["fit", "flats.csv", "--target", "rant"], Exit.USAGE),
+    "--set rink=3: parameters of": (["fit", "flats.csv", "--target", "rent", "--set", "rink=3"], Exit.USAGE),
+    "'rank' parameter": (["fit", "flats.csv", "--target", "rent", "--set", "rank=many"], Exit.DATA),
+    "holds 'flat 0' in row 1, and csid predicts numbers": (["fit", "flats.csv", "--target", "id"], Exit.DATA),
+    "there is no such file (nope.csv)": (["fit", "nope.csv", "--target", "y"], Exit.FILES),
+    "there is no file nope.csid": (["info", "nope.csid"], Exit.FILES),
+    "flats.csv is not a csid model": (["info", "flats.csv"], Exit.MODEL),
+    "flats.csid is a model file": (["fit", "flats.csid", "--target", "rent"], Exit.DATA),
+    "say where the model goes": (["fit", "-", "--target", "rent"], Exit.USAGE),
+    "empty.csv is empty": (["fit", "empty.csv", "--target", "rent"], Exit.DATA),
+    "ragged.csv: line 3 has 3 cells where the header has 2": (["fit", "ragged.csv", "--target", "a"], Exit.DATA),
+    "1 row(s) with a target; a fit needs at least 2": (["fit", "one.csv", "--target", "a"], Exit.DATA),
+    "probability between 0 and 1": (["predict", "flats.csid", "flats.csv", "--interval", "1.0"], Exit.USAGE),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_errors_are_one_message_and_a_code(message: str, csid: Run, flats: Path, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n,3\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    line, code = WRONG[message]
+    ended = csid(*line)
+    assert message in ended.notes
+    assert "Traceback" not in ended.notes
+    assert ended.out == ""
+    assert ended.code == code
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_debug_shows_where(csid: Run) -> None:
+    assert "Traceback" in csid("--debug", "info", "nope.csid").notes
+
+
+def test_what_was_not_foreseen_says_so(csid: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library.loading, "read", lambda path: {}["oops"])
+    ended = csid("info", model)
+    assert ended.code == Exit.FAILED
+    assert "KeyError: 'oops'. This should not happen" in ended.notes
+
+
+def test_a_full_disk_leaves_the_old_model(flats: Path, model: Path, tmp_path: Path) -> None:
+    before = model.read_bytes()
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
+    program = f"{limit}; import sys; from csid.cli.app import main; main()"
+    line = ["fit", str(flats), "--target", "rent", "-q", *QUICK]
+    ended = subprocess.run([sys.executable, "-B", "-c", program, *line], capture_output=True, text=True, check=False)
+    assert ended.returncode == Exit.FILES
+    assert len(ended.stderr.splitlines()) == 1
+    assert model.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["flats.csid", "flats.csv"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to write to")
+def test_standard_output_that_is_full(flats: Path, model: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "csid", "predict", str(model), str(flats)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == Exit.FILES
+    assert "no space is left on the disk" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
+    (tmp_path / "flats.csv").write_bytes(as_csv(table(3000)))
+    line = [
+        sys.executable,
+        "-m",
+        "csid",
+        "fit",
+        "flats.csv",
+        "--target",
+        "rent",
+        "--effort",
+        "best",
+        "--set",
+        "rank=64",
+    ]
+    with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while "rent" not in process.stderr.readline():
+            pass
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait(60) == Exit.INTERRUPTED
+    assert "interrupted; files that were there before are as they were" in rest
+    assert "Traceback" not in rest
+    assert [path.name for path in tmp_path.iterdir()] == ["flats.csv"]
+
+
+def test_an_interrupt_of_the_chains_keeps_the_draws_so_far(
+    csid: Run, flats: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from csid import bayesian
+
+    run = bayesian.BayesianCSIDRegressor._run
+
+    def interrupted(self: Any, *arguments: Any) -> None:
+        run(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bayesian.BayesianCSIDRegressor, "_run", interrupted)
+    ended = csid("fit", flats, "--target", "rent", "--set", "missing=marginalize", *QUICK)
+    assert ended.code == Exit.INTERRUPTED
+    assert "keeps the draws made so far" in ended.notes
+    assert library.load(flats.with_suffix(".csid")).n_samples_ == 200
+
+
+def test_help_and_version_come_from_a_shell(shell: Run) -> None:
+    ended = shell("--help")
+    assert ended.code == 0
+    for command in ("fit", "predict", "evaluate", "tune", "explain", "report", "info", "export", "datasets", "demo"):
+        assert command in ended.out
+        assert shell(command, "--help").code == 0
+    assert shell("--version").out == f"csid {library.__version__}\n"
+    assert shell("fit").code == Exit.USAGE
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = "import sys; from csid.cli.app import app; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "numba", "sklearn", "scipy", "pyarrow", "pandas", "polars", "optuna", "onnx"}
+    assert not heavy & set(ended.stdout.split())
+
+
+def test_bars_are_for_terminals(shell: Run, flats: Path) -> None:
+    ended = shell("fit", flats, "--target", "rent", *QUICK)
+    assert ended.code == 0
+    assert "\x1b" not in ended.notes + ended.out
+    assert "━" not in ended.notes
+
+
+def test_a_terminal_sees_bars(flats: Path) -> None:
+    pty = pytest.importorskip("pty")
+    leader, follower = pty.openpty()
+    line = [sys.executable, "-m", "csid", "fit", str(flats), "--target", "rent", *QUICK]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=follower) as process:
+        os.close(follower)
+        seen = b""
+        while True:
+            try:
+                part = os.read(leader, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+        assert process.wait(60) == 0
+    os.close(leader)
+    assert "━".encode() in seen
+    assert b"chains" in seen
