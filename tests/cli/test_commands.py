@@ -445,3 +445,23 @@ def test_a_terminal_sees_bars(flats: Path) -> None:
     os.close(leader)
     assert "━".encode() in seen
     assert b"chains" in seen
+
+
+def test_an_exported_module_reads_the_files_that_csid_reads(csid: Run, model: Path, tmp_path: Path) -> None:
+    """Dates, ordered words, and words for missing cells among them."""
+    lines = ["area,town,state,lift,floor,built", "50,Ulm,good,true,1,2020-05-05", "?,NA,poor,false,NaN,"]
+    lines.append('71.5,"Kehl, Rhein",fair,true,2,2021-02-03')
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    assert csid("export", model, "--to", "python", "-o", "module.py").code == 0
+    expected = csid("predict", model, "new.csv", "--interval", "0.9", "-o", "expected.csv")
+    assert expected.code == 0
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", "module.py", "new.csv", "--interval", "0.9"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = np.array([line.split(",") for line in ended.stdout.splitlines()[1:]], float)
+    wanted = np.loadtxt(tmp_path / "expected.csv", delimiter=",", skiprows=1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)

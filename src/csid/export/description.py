@@ -1,7 +1,7 @@
 """A fitted model as plain data: all that a prediction needs, and what every export is made from."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from csid.bayesian import BayesianCSIDRegressor
 from csid.encoding import CategoricalMode, Mode
 from csid.regression import CSIDRegressor
+from csid.schema import Schema
 
 Array = NDArray[np.float64]
 Level = str | bool | int | float
@@ -25,12 +26,16 @@ class Number:
     grid : (G,) rising levels; between them the nearest counts, or with `linear` the two neighbours share; a number
         beyond them counts as the outer one.
     rows : (G + 1, R) of the factor, one for each level, the last for a missing cell.
+    words : that stand for 0, 1, … in a file, where it holds ordered words; date : whether the file holds dates, which
+        stand for days since 1970.
     """
 
     name: str
     grid: Array
     linear: bool
     rows: Array
+    words: tuple[str, ...] = ()
+    date: bool = False
 
     @property
     def edges(self) -> Array:
@@ -89,12 +94,15 @@ class Description:
     """The tensor f_j(x) = b_j + sum_r V(j, r) prod_n a_n(x)_r, where a_n(x) is read from the rows of predictor n.
 
     V : (K, R); bias : (K,); draws : of a Bayesian model, else None.
+    targets : what the outputs are called, if known; missing : words that stand for a missing cell in a file.
     """
 
     predictors: tuple[Predictor, ...]
     V: Array
     bias: Array
     draws: Draws | None
+    targets: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ("",)
 
 
 def describe(model: Any) -> Description:
@@ -110,8 +118,21 @@ def describe(model: Any) -> Description:
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise ValueError(f"two columns are called {repeated!r}: rename one and fit again.")
-    described = map(_predictor, encoding.modes, cpd.factors, cpd.marginals)
-    return Description(tuple(described), cpd.V, cpd.bias, _draws(model))
+    described = tuple(map(_predictor, encoding.modes, cpd.factors, cpd.marginals))
+    plain = Description(described, cpd.V, cpd.bias, _draws(model))
+    return plain if model.schema_ is None else _of_files(plain, model.schema_)
+
+
+def _of_files(model: Description, schema: Schema) -> Description:
+    """What is known of the files that a model was fitted to."""
+    columns = {column.name: column for column in schema.columns}
+    predictors = tuple(
+        replace(each, words=columns[each.name].order, date=columns[each.name].type == "date")
+        if isinstance(each, Number) and each.name in columns
+        else each
+        for each in model.predictors
+    )
+    return replace(model, predictors=predictors, targets=schema.targets, missing=schema.missing)
 
 
 def _predictor(mode: Mode, A: Array, p: Array) -> Predictor:

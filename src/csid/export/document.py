@@ -8,11 +8,15 @@ predictors        for each column, in order, an object with its "name" and
     kind              "number" or "category"
     grid              of a number: its levels, rising
     interpolation     of a number: "linear" or "constant"
+    words             of a number: words that stand for 0, 1, … in files; empty for a number that is one
+    date              of a number: whether files hold dates, which stand for days since 1970-01-01
     categories        of a category: strings, booleans or numbers
     rows              rows of the factor, R numbers each: one for each level or category, then those named below
     missing           which of the rows, from 0, is that of a missing cell
     unseen            of a category: which is that of one never seen
 V, bias           K rows of R numbers, and K numbers
+targets           K names, or none
+missing           words that stand for a missing cell in files
 posterior         null, or an object with
     ranks, shares     D numbers each
     bias, noise       D rows of K numbers
@@ -69,6 +73,8 @@ def document(model: Description) -> dict[str, Any]:
         "predictors": [_predictor(predictor) for predictor in model.predictors],
         "V": model.V.tolist(),
         "bias": model.bias.tolist(),
+        "targets": list(model.targets),
+        "missing": list(model.missing),
         "posterior": None if model.draws is None else _posterior(model.draws),
     }
 
@@ -81,6 +87,8 @@ def _predictor(predictor: Predictor) -> dict[str, Any]:
             "kind": "number",
             "grid": predictor.grid.tolist(),
             "interpolation": "linear" if predictor.linear else "constant",
+            "words": list(predictor.words),
+            "date": predictor.date,
             "rows": rows,
             "missing": len(rows) - 1,
         }

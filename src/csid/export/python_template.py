@@ -25,6 +25,7 @@ import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from operator import mul
 from pathlib import Path
 from statistics import NormalDist
@@ -42,6 +43,8 @@ class Number:
         self.grid: list[float] = told["grid"]
         self.edges = [0.5 * upper + 0.5 * lower for lower, upper in zip(self.grid, self.grid[1:])]
         self.linear: bool = told["interpolation"] == "linear"
+        self.words: dict[str, int] = {word: at for at, word in enumerate(told["words"])}
+        self.date: bool = told["date"]
         self.rows = rows
         self.missing: array[float] = rows[told["missing"]]
 
@@ -49,6 +52,12 @@ class Number:
         """The row of the factor at a value, between two levels or at the nearest."""
         if _is_missing(value):
             return self.missing
+        if isinstance(value, str) and self.words:
+            if value not in self.words:
+                return self.missing
+            value = self.words[value]
+        if self.date and isinstance(value, (str, date)):
+            value = _days(value, self.name)
         if isinstance(value, str) or math.isinf(value):
             raise ValueError(f"column {self.name!r} holds {value!r} where a finite number is expected.")
         x = float(value)
@@ -63,7 +72,7 @@ class Number:
 
     def parse(self, text: str) -> Any:
         """A cell of a file."""
-        return _parsed_number(text, self.name)
+        return text if self.words or self.date else _parsed_number(text, self.name)
 
 
 class Category:
@@ -89,7 +98,7 @@ class Category:
     def parse(self, text: str) -> Any:
         """A cell of a file."""
         if not self.categories or isinstance(self.categories[0], str):
-            return text if text or text in self.rows else None
+            return text
         if isinstance(self.categories[0], bool) and text.lower() in ("true", "false"):
             return text.lower() == "true"
         return _parsed_number(text, self.name)
@@ -117,6 +126,13 @@ class Model:
         self.V = [array("d", row) for row in told["V"]]
         self.bias: list[float] = told["bias"]
         self.posterior: dict[str, Any] | None = told["posterior"]
+        self.targets: list[str] = told["targets"] or [str(j) for j in range(len(self.bias))]
+        self.missing = set(told["missing"])
+
+    def parse(self, predictor: Number | Category, text: str | None) -> Any:
+        """A cell of a file; a word that stands for a missing one is None, unless it is a category."""
+        known = isinstance(predictor, Category) and text in predictor.rows
+        return None if text is None or (text in self.missing and not known) else predictor.parse(text)
 
     def predict(self, row: Mapping[str, Any]) -> Any:
         """The prediction for a row: a number, or a list of them for several outputs."""
@@ -239,9 +255,18 @@ def _is_missing(value: Any) -> bool:
     return value is None or value != value
 
 
-def _parsed_number(text: str, column: str) -> float | None:
+def _days(value: Any, column: str) -> float:
+    """Days since 1970, of a date or a text such as 2026-01-31 or 2026-01-31 12:00:00."""
     try:
-        return float(text) if text else None
+        moment = datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
+    except ValueError:
+        raise ValueError(f"column {column!r} holds {value!r} where a date is expected, such as 2026-01-31.") from None
+    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() // 1 / 86400.0
+
+
+def _parsed_number(text: str, column: str) -> float:
+    try:
+        return float(text)
     except ValueError:
         raise ValueError(f"column {column!r} holds {text!r} where a number is expected.") from None
 
@@ -271,10 +296,10 @@ def _predict_file(model: Model, file: Iterable[str], coverage: float | None) -> 
     write = csv.writer(sys.stdout, lineterminator="\n").writerow
     names = ["prediction"] if coverage is None else ["prediction", "lower", "upper"]
     K = len(model.bias)
-    write(names if K == 1 else [f"{name}_{j}" for name in names for j in range(K)])
+    write(names if K == 1 else [f"{name}_{target}" for name in names for target in model.targets])
     for number, cells in enumerate(table):
         try:
-            row = {each.name: each.parse(cells.get(each.name) or "") for each in model.predictors}
+            row = {each.name: model.parse(each, cells.get(each.name)) for each in model.predictors}
             found = [model.predict(row), *(() if coverage is None else model.predict_interval(row, coverage))]
         except ValueError as error:
             raise SystemExit(f"row {number}: {error}") from None
