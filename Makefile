@@ -6,7 +6,7 @@ STAMPS := .venv/.stamps
 .PHONY: demo test lint bench clean
 
 demo: $(STAMPS)/demo
-	$(BIN)/python examples/demo.py
+	$(BIN)/csid demo
 
 test: $(STAMPS)/test
 	$(BIN)/python -m pytest -n auto
@@ -19,6 +19,7 @@ lint: $(STAMPS)/test
 
 bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/commands.py
 	$(BIN)/python benchmarks/bias_start.py
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/defaults.py
@@ -30,7 +31,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/bayesian.py --cost
 
 clean:
-	rm -rf .venv demo-output
+	rm -rf .venv csid-demo
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("csid needs Python 3.11 or newer: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'

@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 import csid
 from csid import BayesianCSIDRegressor, ModelFileError
 from csid.model_file import container
+from csid.schema import ColumnSchema, Schema
 from model_file.fuzz import load_and_predict
 from model_file.models import NAMES, als, bayesian, fitted, frame
 
@@ -64,6 +65,15 @@ def test_saving_what_was_loaded_gives_the_same_bytes(tmp_path: Path) -> None:
         model_of(name)[0].save(tmp_path / "one")
         csid.load(tmp_path / "one").save(tmp_path / "other")
         assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_the_schema_of_a_file_is_kept(tmp_path: Path) -> None:
+    X, y = frame()
+    model = als().fit(X, y)
+    columns = (ColumnSchema("a", "text", "number", ("low", "high")), ColumnSchema("b", "date", "number"))
+    model.schema_ = Schema(columns, ("y",), ("", "NA"), weight="w", group="g", ignored=("id",))
+    model.save(tmp_path / "model")
+    assert csid.load(tmp_path / "model").schema_ == model.schema_
 
 
 def test_als_goes_on_from_a_file_and_chains_do_not(tmp_path: Path) -> None:
@@ -213,6 +223,8 @@ WRONG_HEADERS = {
     "n_samples is -1": {"n_samples": -1},
     "has_names is not true or false": {"has_names": "yes"},
     "members is 1000000000": {"members": 10**9},
+    "schema.targets is absent": {"schema": {"columns": []}},
+    "schema.columns.0.type is 'code'": {"schema": {"columns": [{"name": "a", "type": "code"}]}},
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import csid
 from csid import BayesianCSIDRegressor, CSIDRegressor
+from csid.schema import ColumnSchema, Schema
 
 FOLDER = Path(__file__).parent / "released"
 
@@ -25,6 +26,11 @@ def main() -> None:
         "als": CSIDRegressor(rank=3, n_estimators=2, random_state=0).fit(X, np.stack([y, -y], axis=1)),
         "bayesian": BayesianCSIDRegressor(rank=3, n_chains=3, n_draws=12, effort="fast", random_state=0).fit(X, y),
     }
+    columns = tuple(
+        ColumnSchema(f"x{n}", kind, "category" if kind == "text" else "number")
+        for n, kind in enumerate(("number", "date", "text"))
+    )
+    models["bayesian"].schema_ = Schema(columns, ("y",), ("", "NA"), weight="w", ignored=("id",))
     FOLDER.mkdir(exist_ok=True)
     for name, model in models.items():
         path = FOLDER / f"{csid.__version__}-{name}.csid"

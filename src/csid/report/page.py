@@ -137,7 +137,9 @@ def _curve(effect: Effect, values: list[float], y: Callable[[float], float], flo
 
     points = " ".join(f"{x(level):.1f},{y(value):.1f}" for level, value in zip(grid, values, strict=False))
     edges = list(pairwise([grid[0], *(0.5 * (a + b) for a, b in pairwise(grid)), grid[-1]]))
-    heights = [mass / max(b - a, 1e-3 * width) for mass, (a, b) in zip(p, edges, strict=True)]
+    ends = (0, len(grid) - 1)  # where half a cell is drawn
+    wide = [(2.0 if at in ends else 1.0) * max(b - a, 1e-3 * width) for at, (a, b) in enumerate(edges)]
+    heights = [mass / each for mass, each in zip(p, wide, strict=True)]
     unit = _SHADE / (max(heights) or 1.0)
     bars = "".join(
         _bar(x(a), max(x(b) - x(a), 0.3), floor, unit * height) for height, (a, b) in zip(heights, edges, strict=True)
