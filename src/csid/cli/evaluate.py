@@ -68,7 +68,7 @@ def evaluated(
     types = arrow_types(schema, dict.fromkeys(numeric, "number"))
     table = read(data, Reading(schema.missing, delimiter, encoding, types, also=() if group is None else (group,)))
     y = np.stack([numbers(table, name, "target") for name in schema.targets], axis=1)
-    known = np.flatnonzero(np.isfinite(y).all(axis=1))
+    known = np.flatnonzero(~np.isnan(y).any(axis=1))
     if len(known) == 0:
         raise DataError(f"{data} has no row with a target.")
     without, table, y = len(y) - len(known), table.take(known), y[known]

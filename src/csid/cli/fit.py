@@ -61,18 +61,8 @@ def run(
 
     terminal = Terminal(as_json, quiet)
     path = output or model_path(data)
-    training = read_training(
-        data,
-        target,
-        options.words(missing) if missing else None,
-        delimiter,
-        encoding,
-        options.words(categorical),
-        ordinal or [],
-        options.words(ignore),
-        weight,
-        group,
-    )
+    files = (missing, delimiter, encoding)
+    training = read_training(data, target, files, categorical, ordinal, ignore, weight, group)
     terminal.note_table(f"{data}: {len(training.y):,} rows", training.columns)
     for text in training.notes:
         terminal.note(text)

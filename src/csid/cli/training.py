@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from csid.cli.errors import DataError
 from csid.cli.figures import figures
 from csid.cli.frames import described, infer, numbers, predictors
+from csid.cli.options import words as split_words
 from csid.cli.tables import MISSING, Reading, read
 from csid.schema import Schema
 
@@ -60,25 +62,27 @@ class Training:
 def read_training(
     data: str,
     targets: Sequence[str],
-    missing: Sequence[str] | None,
-    delimiter: str | None,
-    encoding: str,
-    categorical: Sequence[str],
-    ordinal: Sequence[str],
-    ignore: Sequence[str],
+    files: tuple[list[str] | None, str | None, str],
+    categorical: list[str] | None,
+    ordinal: list[str] | None,
+    ignore: list[str] | None,
     weight: str | None,
     group: str | None,
 ) -> Training:
-    """Read and type a file; rows without a target are left out, and said to be."""
-    words = MISSING if missing is None else missing
+    """Read and type a file; rows without a target are left out, and said to be.
+
+    files : words for missing cells, delimiter and encoding; these and the others as the flags give them.
+    """
+    missing, delimiter, encoding = files
+    words, ignored = split_words(missing) or list(MISSING), split_words(ignore)
     table = read(data, Reading(words, delimiter, encoding))
-    schema = infer(table, targets, words, categorical, ordinal, ignore, weight, group)
+    schema = infer(table, targets, words, split_words(categorical), ordinal or [], ignored, weight, group)
     y = np.stack([numbers(table, name, "target") for name in targets], axis=1)
-    known = np.flatnonzero(np.isfinite(y).all(axis=1))
+    known = np.flatnonzero(~np.isnan(y).any(axis=1))
     if len(known) < 2:
         raise DataError(f"{data} has {len(known)} row(s) with a target; a fit needs at least 2.")
     notes = [f"{len(y) - len(known):,} rows without a target are left out."] if len(known) < len(y) else []
-    without = [name for name in schema.ignored if name not in ignore]
+    without = [name for name in schema.ignored if not any(fnmatchcase(name, each) for each in ignored)]
     if without:
         notes.append(
             f"no predictor, for want of values that repeat: {', '.join(without)} (--categorical keeps a column)."
