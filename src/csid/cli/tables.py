@@ -24,7 +24,7 @@ from csid.files import written_aside
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?")
 """Words that stand for a missing cell unless others are given."""
 
-_BLOCK = 1 << 24
+_BLOCK = 1 << 21
 _ROWS = 1 << 16
 _DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 1 << 22
