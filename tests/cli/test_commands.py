@@ -23,7 +23,7 @@ from csid.schema import Schema
 
 
 def test_fit_writes_a_model_beside_the_data(csid: Run, flats: Path) -> None:
-    ended = csid("fit", flats, "--target", "rent", "--missing", "NA,", *QUICK)
+    ended = csid("fit", flats, "--target", "rent", "--missing", "NA,?", *QUICK)
     assert ended.code == 0
     assert f"wrote {flats.with_suffix('.csid')}: 200 rows, 6 predictors" in ended.out
     for part in ("town", "category", "built", "date", "id", "ignored"):  # the schema is shown before
@@ -33,7 +33,7 @@ def test_fit_writes_a_model_beside_the_data(csid: Run, flats: Path) -> None:
     assert isinstance(model, library.BayesianCSIDRegressor)
     assert isinstance(model.schema_, Schema)
     assert model.schema_.targets == ("rent",)
-    assert model.schema_.missing == ("NA", "")
+    assert model.schema_.missing == ("NA", "?", "")
     assert model.categorical_features == ["town", "state", "lift"]
 
 

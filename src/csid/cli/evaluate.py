@@ -31,7 +31,7 @@ def run(
     terminal = Terminal(as_json, quiet)
     fitted: Any = load(model)
     fitted.set_params(n_jobs=threads)
-    schema = schema_of(fitted, options.words(missing))
+    schema = schema_of(fitted, options.missing_words(missing))
     found = evaluated(fitted, schema, data, group, weight, delimiter, encoding, seed)
     if found["without_target"]:
         terminal.note(f"{found['without_target']:,} rows without a target are left out.")

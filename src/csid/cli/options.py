@@ -59,7 +59,9 @@ Data = Annotated[
 Model = Annotated[Path, typer.Argument(help="A model file, as csid fit writes it.")]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(help="Words that stand for a missing cell, by commas (NA,?); instead of the usual ones. May repeat."),
+    typer.Option(
+        help="Words that stand for a missing cell, as an empty one does, by commas (NA,?); instead of the usual ones."
+    ),
 ]
 Delimiter = Annotated[str | None, typer.Option(help="Between the cells of a text file; found out if not given.")]
 Encoding = Annotated[str, typer.Option(help="Of a text file.")]
@@ -79,3 +81,8 @@ Group = Annotated[str | None, typer.Option(help="The column that says which rows
 def words(given: list[str] | None) -> list[str]:
     """Flags that repeat, and hold several words by commas."""
     return [word for text in given or [] for word in text.split(",")]
+
+
+def missing_words(given: list[str] | None) -> list[str]:
+    """Words for a missing cell, the empty one among them; none where the flag is not given."""
+    return list(dict.fromkeys([*words(given), ""])) if given else []

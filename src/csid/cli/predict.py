@@ -58,7 +58,7 @@ def run(
         raise UsageError(
             f"{model} was fitted by least squares, and has no intervals: fit it with --estimator bayesian."
         )
-    schema = schema_of(fitted, options.words(missing))
+    schema = schema_of(fitted, options.missing_words(missing))
     kept = options.words(keep)
     types = arrow_types(schema)
     absent = frozenset(types) if absent_as_missing else frozenset()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from csid.cli.errors import DataError
 from csid.cli.figures import figures
 from csid.cli.frames import described, infer, numbers, predictors
+from csid.cli.options import missing_words
 from csid.cli.options import words as split_words
 from csid.cli.tables import MISSING, Reading, read
 from csid.schema import Schema
@@ -74,7 +75,7 @@ def read_training(
     files : words for missing cells, delimiter and encoding; these and the others as the flags give them.
     """
     missing, delimiter, encoding = files
-    words, ignored = split_words(missing) or list(MISSING), split_words(ignore)
+    words, ignored = missing_words(missing) or list(MISSING), split_words(ignore)
     table = read(data, Reading(words, delimiter, encoding))
     schema = infer(table, targets, words, split_words(categorical), ordinal or [], ignored, weight, group)
     y = np.stack([numbers(table, name, "target") for name in targets], axis=1)
