@@ -42,6 +42,16 @@ def test_flags_decide_over_types() -> None:
     assert schema.ignored == ("lift", "built")
 
 
+def test_flags_name_columns_by_commas_also_those_with_a_comma() -> None:
+    flats = table().rename_columns(["id", "area", "town, or city", *table().column_names[3:]])
+    assert infer(flats, ["rent"], [], ignore=["built,lift", "town, or city"]).ignored == (
+        "id",
+        "town, or city",
+        "lift",
+        "built",
+    )
+
+
 def test_a_column_without_values_is_left_out() -> None:
     flats = table().append_column("empty", pa.nulls(200))
     assert "empty" in infer(flats, ["rent"], []).ignored

@@ -38,7 +38,7 @@ def infer(
 ) -> Schema:
     """What the columns of a table are.
 
-    categorical, ignore : names, or patterns such as `id_*`; ordinal : names, with the order of their words where they
+    categorical, ignore : names, several by commas, or patterns such as `id_*`; ordinal : names, with the order of their words where they
     have any (`size=S,M,L`).
     """
     names = table.column_names
@@ -46,7 +46,7 @@ def infer(
         if name is not None and name not in names:
             raise UsageError(f"{flag} {name}: the data have no such column; they have {_listed(names)}.")
     orders = dict(_order(given, names) for given in ordinal)
-    categories, ignored = (_matching(*given, names) for given in (("--categorical", categorical), ("--ignore", ignore)))
+    categories, ignored = (matching(*given, names) for given in (("--categorical", categorical), ("--ignore", ignore)))
     special = {*targets, *filter(None, (weight, group))}
     columns, dropped = [], []
     for name in names:
@@ -180,9 +180,10 @@ def _order(given: str, names: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     return name, order
 
 
-def _matching(flag: str, patterns: Sequence[str], names: Sequence[str]) -> set[str]:
+def matching(flag: str, given: Sequence[str], names: Sequence[str]) -> set[str]:
+    """The columns that a flag names, one by one, by commas or by patterns."""
     found: set[str] = set()
-    for pattern in patterns:
+    for pattern in (each for text in given for each in ([text] if text in names else text.split(","))):
         some = {name for name in names if name == pattern or fnmatchcase(name, pattern)}
         if not some:
             raise UsageError(f"{flag} {pattern}: the data have no such column; they have {_listed(names)}.")

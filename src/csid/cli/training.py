@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,8 @@ from numpy.typing import NDArray
 
 from csid.cli.errors import DataError
 from csid.cli.figures import figures
-from csid.cli.frames import described, infer, numbers, predictors
+from csid.cli.frames import described, infer, matching, numbers, predictors
 from csid.cli.options import missing_words
-from csid.cli.options import words as split_words
 from csid.cli.tables import MISSING, Reading, read
 from csid.schema import Schema
 
@@ -75,15 +73,16 @@ def read_training(
     files : words for missing cells, delimiter and encoding; these and the others as the flags give them.
     """
     missing, delimiter, encoding = files
-    words, ignored = missing_words(missing) or list(MISSING), split_words(ignore)
+    words = missing_words(missing) or list(MISSING)
     table = read(data, Reading(words, delimiter, encoding))
-    schema = infer(table, targets, words, split_words(categorical), ordinal or [], ignored, weight, group)
+    schema = infer(table, targets, words, categorical or [], ordinal or [], ignore or [], weight, group)
     y = np.stack([numbers(table, name, "target") for name in targets], axis=1)
     known = np.flatnonzero(~np.isnan(y).any(axis=1))
     if len(known) < 2:
         raise DataError(f"{data} has {len(known)} row(s) with a target; a fit needs at least 2.")
     notes = [f"{len(y) - len(known):,} rows without a target are left out."] if len(known) < len(y) else []
-    without = [name for name in schema.ignored if not any(fnmatchcase(name, each) for each in ignored)]
+    wanted = matching("--ignore", ignore or [], table.column_names)
+    without = [name for name in schema.ignored if name not in wanted]
     if without:
         notes.append(
             f"no predictor, for want of values that repeat: {', '.join(without)} (--categorical keeps a column)."
