@@ -38,8 +38,8 @@ def infer(
 ) -> Schema:
     """What the columns of a table are.
 
-    categorical, ignore : names, several by commas, or patterns such as `id_*`; ordinal : names, with the order of their words where they
-    have any (`size=S,M,L`).
+    categorical, ignore : names, several by commas, or patterns such as `id_*`.
+    ordinal : names, with the order of their words where they have any (`size=S,M,L`).
     """
     names = table.column_names
     for flag, name in [*(("--target", name) for name in targets), ("--weight", weight), ("--group", group)]:
