@@ -93,7 +93,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "one_output": self._one_output,
             "n_samples": int(self.n_samples_),
             "n_iter": int(self.n_iter_),
-            "schema": None if self.schema_ is None else self.schema_.as_json(),
+            "schema": None if self.schema_ is None or not self._is_of(self.schema_) else self.schema_.as_json(),
         }
         write(path, header | entries, arrays | more)
 
@@ -125,6 +125,10 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         model._unpack_fit(header, arrays, outputs)
         arrays.finish()
         return model
+
+    def _is_of(self, schema: Schema) -> bool:
+        """Whether a schema has the columns of the fit, as it does not once a loaded model is fitted to others."""
+        return [column.name for column in schema.columns] == [mode.name for mode in self.encoding_.modes]
 
     @classmethod
     def _kept_parameters(cls) -> list[str]:

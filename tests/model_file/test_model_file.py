@@ -70,10 +70,13 @@ def test_saving_what_was_loaded_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_the_schema_of_a_file_is_kept(tmp_path: Path) -> None:
     X, y = frame()
     model = als().fit(X, y)
-    columns = (ColumnSchema("a", "text", "number", ("low", "high")), ColumnSchema("b", "date", "number"))
+    columns = tuple(ColumnSchema(name, "text", "number", ("low", "high")) for name in X)
     model.schema_ = Schema(columns, ("y",), ("", "NA"), weight="w", group="g", ignored=("id",))
     model.save(tmp_path / "model")
-    assert csid.load(tmp_path / "model").schema_ == model.schema_
+    again = csid.load(tmp_path / "model")
+    assert again.schema_ == model.schema_
+    again.set_params(categorical_features="from_dtype").fit(X[["length", "grade"]], y).save(tmp_path / "other")
+    assert csid.load(tmp_path / "other").schema_ is None
 
 
 def test_als_goes_on_from_a_file_and_chains_do_not(tmp_path: Path) -> None:
