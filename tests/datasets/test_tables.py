@@ -111,8 +111,15 @@ def test_a_polars_frame_has_nulls_and_categories() -> None:
     assert frame.rows() == [(1, 1.0, "u"), (2, None, "v")]
 
 
+def test_an_arrow_table_has_nulls_and_dictionaries() -> None:
+    table: Table = {"n": np.array([1.0, 2.0]), "x": np.array([1.0, np.nan]), "w": np.array(["u", ""])}
+    frame = data_frame(table, ("n", "w"), "pyarrow")
+    assert [str(kind.value_type) for kind in (frame["n"].type, frame["w"].type)] == ["int64", "string"]
+    assert frame.to_pylist() == [{"n": 1, "x": 1.0, "w": "u"}, {"n": 2, "x": None, "w": None}]
+
+
 @pytest.mark.parametrize(
-    ("absent", "found"), [((), "pandas"), (("pandas",), "polars"), (("polars",), "pandas")], ids=str
+    ("absent", "found"), [((), "pandas"), (("pandas",), "polars"), (("pandas", "polars"), "pyarrow")], ids=str
 )
 def test_the_library_is_the_first_installed(
     absent: tuple[str, ...], found: str, monkeypatch: pytest.MonkeyPatch
@@ -121,14 +128,12 @@ def test_the_library_is_the_first_installed(
     assert installed_library(None) == found
 
 
-def test_no_library_is_an_error_that_says_which_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_not_there_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     _hide(monkeypatch, ("pandas", "polars"))
-    with pytest.raises(ImportError, match="needs pandas or polars: pip install pandas"):
-        installed_library(None)
-    with pytest.raises(ImportError, match="needs polars: pip install polars"):
+    with pytest.raises(ImportError, match="wanted as a data frame of polars: pip install polars"):
         installed_library("polars")
     wrong: Any = "arrow"
-    with pytest.raises(ValueError, match="library is 'arrow': give 'pandas', 'polars'"):
+    with pytest.raises(ValueError, match="library is 'arrow': give one of 'pandas', 'polars', 'pyarrow'"):
         installed_library(wrong)
 
 

@@ -44,7 +44,7 @@ def run(
         terminal.result(document)
         terminal.say(str(described))
         return
-    dataset = datasets.load(name, target=target)
+    dataset = datasets.load(name, target=target, library="pyarrow")
     _write(dataset, output)
     terminal.result(document | {"output": output, "rows": len(dataset.y)})
     flags = "".join(f" --target {each!r}" for each in dataset.target)
@@ -53,16 +53,13 @@ def run(
 
 
 def _write(dataset: Any, output: str) -> None:
-    import narwhals as nw
     import pyarrow as pa
 
     from csid.cli.tables import writer
 
-    table = nw.from_native(dataset.X, eager_only=True).to_arrow()
-    columns = {name: table[name] for name in table.column_names}
     columns = {
         name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for name, column in columns.items()
+        for name, column in zip(dataset.X.column_names, dataset.X.columns, strict=True)
     }
     y = dataset.y.reshape(len(dataset.y), -1)
     columns |= {name: pa.array(y[:, j]) for j, name in enumerate(dataset.target)}

@@ -65,8 +65,8 @@ def load(
     lags : int or (int, int), optional
         For "cascaded_tanks" and "silverbox" only, default 4: how many samples the inputs and outputs among the
         predictors reach back. The input at the time of the output is always one of them.
-    library : {"pandas", "polars"}, optional
-        What makes the data frame; by default pandas where it is installed, else polars.
+    library : {"pandas", "polars", "pyarrow"}, optional
+        What makes the data frame; by default the first of these that is installed, as pyarrow always is.
 
     Returns
     -------

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 Column = NDArray[np.float64] | NDArray[np.str_]
 """Numbers with NaN for missing, or words with the empty word for missing."""
 Table = dict[str, Column]
-Library = Literal["pandas", "polars"]
+Library = Literal["pandas", "polars", "pyarrow"]
 
-_LIBRARIES: tuple[Library, ...] = ("pandas", "polars")
+_LIBRARIES: tuple[Library, ...] = ("pandas", "polars", "pyarrow")
 _MISSING = ("", "?")
 
 
@@ -88,18 +88,30 @@ def data_frame(table: Mapping[str, Column], categorical: Collection[str], librar
     module = importlib.import_module(library)
     if library == "pandas":
         return module.DataFrame(columns).astype(dict.fromkeys(categorical, "category"))
+    if library == "pyarrow":
+        arrays = {name: module.array(column, mask=_gaps(column)) for name, column in columns.items()}
+        return module.table(
+            {name: array.dictionary_encode() if name in categorical else array for name, array in arrays.items()}
+        )
     frame = module.DataFrame(columns, nan_to_null=True)
     return frame.with_columns(module.col(list(categorical)).cast(module.String).cast(module.Categorical))
+
+
+def _gaps(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which cells are missing."""
+    if column.dtype.kind == "f":
+        return np.asarray(np.isnan(column))
+    return np.asarray(column == "") if column.dtype.kind == "U" else np.zeros(len(column), bool)
 
 
 def installed_library(library: Library | None) -> Library:
     """The library asked for, or the first one that is installed."""
     if library is not None and library not in _LIBRARIES:
-        raise ValueError(f"library is {library!r}: give 'pandas', 'polars', or None for the one that is installed.")
+        raise ValueError(f"library is {library!r}: give one of {', '.join(map(repr, _LIBRARIES))}, or None.")
     for name in (library,) if library else _LIBRARIES:
         if importlib.util.find_spec(name) is not None:
             return name
-    raise ImportError(f"a data set needs {library or 'pandas or polars'}: pip install {library or 'pandas'}.")
+    raise ImportError(f"the data set is wanted as a data frame of {library}: pip install {library}.")
 
 
 def _cells(column: Column) -> list[str]:

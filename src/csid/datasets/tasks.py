@@ -33,7 +33,7 @@ _PARTS = {"silverbox": {"test_arrow_no_extrapolation": ("test_arrow", 32000)}}
 class Dataset:
     """A task: predict `y` from `X`.
 
-    X : data frame (M, N) of pandas or polars; categories have a categorical type, whole numbers are integers.
+    X : data frame (M, N) of pandas, polars or pyarrow; categories have a categorical type, whole numbers are integers.
     y : (M,) float64, or (M, K) for K targets.
     target : names of the K targets.
     categorical : names of the predictors that are categories.

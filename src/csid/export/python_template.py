@@ -19,6 +19,7 @@ import base64
 import csv
 import json
 import math
+import os
 import struct
 import sys
 import zlib
@@ -281,11 +282,15 @@ def main(model: Model) -> None:
     command.add_argument("data", help="a file whose first line names the columns; - for standard input")
     command.add_argument("--interval", type=float, metavar="COVERAGE", help="bounds as well, such as for 0.9")
     given = command.parse_args()
-    if given.data == "-":
-        _predict_file(model, sys.stdin, given.interval)
-    else:
-        with Path(given.data).open(newline="", encoding="utf-8-sig") as file:
-            _predict_file(model, file, given.interval)
+    try:
+        if given.data == "-":
+            _predict_file(model, sys.stdin, given.interval)
+        else:
+            with Path(given.data).open(newline="", encoding="utf-8-sig") as file:
+                _predict_file(model, file, given.interval)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the predictions has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _predict_file(model: Model, file: Iterable[str], coverage: float | None) -> None:
