@@ -30,6 +30,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "best": {"effort": "best"},
     "student": {"noise": "student"},
     "rank 64, 256 levels": {"rank": 64, "levels": 256},
+    "rank 64, 256 levels, long": {"rank": 64, "levels": 256, "n_burn": 150, "n_draws": 100},
 }
 MISSING = ("marginalize", "level")
 

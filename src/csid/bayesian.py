@@ -42,6 +42,10 @@ _PLANS: dict[Effort, Plan] = {
 }
 
 
+class InterruptedFitWarning(ConvergenceWarning):  # type: ignore[misc]
+    """A fit was interrupted, and has the draws that were made before."""
+
+
 class Uncertainty(NamedTuple):
     """Standard deviations of a prediction: what the model does not know, what no model can, and both."""
 
@@ -251,7 +255,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             warnings.warn(
                 f"Interrupted: the fit keeps the draws made so far, of {len(members)} chain(s). "
                 "With warm_start=True, fit again to add to them.",
-                ConvergenceWarning,
+                InterruptedFitWarning,
                 stacklevel=3,
             )
         self._keep(settings, coding, verdict, members, table, centre, scale)

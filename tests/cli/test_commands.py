@@ -143,6 +143,24 @@ def test_evaluate_gives_figures_with_confidence(csid: Run, flats: Path, model: P
     assert "rent by lift" in shown.out
 
 
+def test_rows_of_a_group_are_held_out_together() -> None:
+    from csid.cli.training import Training
+
+    groups = np.array(list("aabbccddee"))
+    training = Training(None, table(10), np.arange(10.0), None, groups, [], [])  # type: ignore[arg-type]
+    train, test = training.split(0.4, 0)
+    assert sorted([*train, *test]) == list(range(10))
+    assert len(set(groups[test])) == 2
+    assert not set(groups[train]) & set(groups[test])
+
+
+def test_weights_reach_the_fit(csid: Run, tmp_path: Path) -> None:
+    weighted = table().append_column("w", pa.array(np.arange(200) % 2))
+    (tmp_path / "w.csv").write_bytes(as_csv(weighted))
+    assert csid("fit", "w.csv", "--target", "rent", "--weight", "w", *QUICK).code == 0
+    assert library.load(tmp_path / "w.csid").n_samples_ == 100
+
+
 def test_rows_without_a_target_are_left_out(csid: Run, model: Path, tmp_path: Path) -> None:
     text = as_csv(table()).decode().splitlines()
     text[1] = text[1].rpartition(",")[0] + ","
@@ -219,6 +237,8 @@ def test_tune_goes_on_where_it_stopped(csid: Run, flats: Path, tmp_path: Path) -
     again = csid(*line, "--trials", "3", "--json")
     assert (first["trials"], again.document["trials"]) == (2, 3)
     assert again.document["error"] <= first["error"] <= first["error_of_defaults"]
+    assert again.document["error_of_defaults"] == first["error_of_defaults"]
+    assert "trial 0" in csid(*line[:-1], "2", "--trials", "1", "--study", "other").notes
     assert "trial 2" in again.notes
     assert "trial 1" not in again.notes
     model: Any = library.load(tmp_path / "flats.csid")
@@ -235,6 +255,12 @@ def test_tune_of_the_bayesian_estimator_keeps_groups_together(csid: Run, tmp_pat
     )
     assert ended.code == 0
     assert ended.document["settings"]["noise"] == "normal"
+
+
+def test_tune_needs_as_many_groups_as_folds(csid: Run, flats: Path) -> None:
+    ended = csid("tune", flats, "--target", "rent", "--estimator", "als", "--group", "lift", "--folds", "3")
+    assert ended.code == Exit.DATA
+    assert "greater than the number of groups: 2" in ended.notes
 
 
 def test_the_demo_shows_what_a_user_would_type(csid: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,7 +316,7 @@ WRONG: dict[str, tuple[list[str], Exit]] = {
     "the data have no such column": (["fit", "flats.csv", "--target", "rant"], Exit.USAGE),
     "--set rink=3: parameters of": (["fit", "flats.csv", "--target", "rent", "--set", "rink=3"], Exit.USAGE),
     "'rank' parameter": (["fit", "flats.csv", "--target", "rent", "--set", "rank=many"], Exit.DATA),
-    "holds 'flat 0' in row 1, and csid predicts numbers": (["fit", "flats.csv", "--target", "id"], Exit.DATA),
+    "holds 'flat 0' in row 1 where numbers are expected": (["fit", "flats.csv", "--target", "id"], Exit.DATA),
     "there is no such file (nope.csv)": (["fit", "nope.csv", "--target", "y"], Exit.FILES),
     "there is no file nope.csid": (["info", "nope.csid"], Exit.FILES),
     "flats.csv is not a csid model": (["info", "flats.csv"], Exit.MODEL),
@@ -299,6 +325,10 @@ WRONG: dict[str, tuple[list[str], Exit]] = {
     "empty.csv is empty": (["fit", "empty.csv", "--target", "rent"], Exit.DATA),
     "ragged.csv: line 3 has 3 cells where the header has 2": (["fit", "ragged.csv", "--target", "a"], Exit.DATA),
     "1 row(s) with a target; a fit needs at least 2": (["fit", "one.csv", "--target", "a"], Exit.DATA),
+    "--holdout 0.1: of 4 groups it leaves 0 rows out": (
+        ["fit", "flats.csv", "--target", "rent", "--holdout", "0.1", "--group", "town"],
+        Exit.DATA,
+    ),
     "probability between 0 and 1": (["predict", "flats.csid", "flats.csv", "--interval", "1.0"], Exit.USAGE),
 }
 

@@ -1,5 +1,7 @@
 """What columns are taken to be, and what an estimator gets of them."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -72,7 +74,7 @@ def test_a_column_without_values_is_left_out() -> None:
         ({"ordinal": ["area=1,2"]}, "no words"),
     ],
 )
-def test_flags_that_make_no_sense_are_refused(flags: dict, message: str) -> None:  # type: ignore[type-arg]
+def test_flags_that_make_no_sense_are_refused(flags: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         infer(table(), flags.pop("targets", ["rent"]), [], **flags)
 
@@ -102,7 +104,7 @@ def test_predictors_are_numbers_words_and_truth_values() -> None:
 
 def test_a_target_is_numbers() -> None:
     assert np.isnan(numbers(pa.table({"y": [1, None]}), "y", "target")[1])
-    with pytest.raises(DataError, match=r"target 'y' holds 'b' in row 2.*--missing"):
+    with pytest.raises(DataError, match=r"target 'y' holds 'b' in row 2 where numbers are expected.*--missing"):
         numbers(pa.table({"y": ["1", "b"]}), "y", "target")
     with pytest.raises(DataError, match="'y' holds True in row 1"):
         numbers(pa.table({"y": [True]}), "y", "target")

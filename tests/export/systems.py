@@ -40,7 +40,7 @@ def mixed_table(rows: int = 150, seed: int = 0) -> pd.DataFrame:
 
 def _targets(table: pd.DataFrame) -> Array:
     x, count, word, flag, code = (table[name] for name in table)
-    y = x.fillna(0) * (flag == True) + count.fillna(4) * (word == "u") + code.fillna(0)  # noqa: E712
+    y = x.fillna(0) * flag.eq(True) + count.fillna(4) * (word == "u") + code.fillna(0)
     return y.to_numpy(dtype=np.float64)
 
 

@@ -40,7 +40,7 @@ def main() -> None:
         for name, function in list(vars(home).items()):
             if inspect.isfunction(function) and function.__module__.startswith("csid."):
                 setattr(home, name, atheris.instrument_func(function))
-    container._check_sum = lambda *_: None  # type: ignore[assignment]
+    setattr(container, "_check_sum", lambda *_: None)  # noqa: B010, a stranger can make checksums fit
     path = Path(tempfile.mkdtemp()) / "model"
     atheris.Setup(sys.argv, lambda contents: load_and_predict(contents, path))
     atheris.Fuzz()

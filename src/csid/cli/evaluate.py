@@ -61,14 +61,13 @@ def evaluated(
 
     from csid.cli.errors import DataError
     from csid.cli.figures import figures
-    from csid.cli.frames import arrow_types, numbers, predictors
+    from csid.cli.frames import arrow_types, known_targets, numbers, predictors
     from csid.cli.tables import Reading, read
 
     numeric = (*schema.targets, *filter(None, [weight]))
     types = arrow_types(schema, dict.fromkeys(numeric, "number"))
     table = read(data, Reading(schema.missing, delimiter, encoding, types, also=() if group is None else (group,)))
-    y = np.stack([numbers(table, name, "target") for name in schema.targets], axis=1)
-    known = np.flatnonzero(~np.isnan(y).any(axis=1))
+    y, known = known_targets(table, schema.targets)
     if len(known) == 0:
         raise DataError(f"{data} has no row with a target.")
     without, table, y = len(y) - len(known), table.take(known), y[known]

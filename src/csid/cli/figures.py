@@ -1,6 +1,7 @@
 """How good predictions are: errors, calibration, and how sure these figures are, by the bootstrap."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,9 @@ def figures_of(
         terms["crps"] = 2.0 * np.maximum(QUANTILES * miss, (QUANTILES - 1.0) * miss).mean(axis=1)
     stacked = np.stack([*terms.values(), truth, truth**2])
     rng = np.random.default_rng(seed)
-    drawn = [np.bincount(rng.integers(len(w), size=len(w)), minlength=len(w)) * w for _ in range(_RESAMPLES)]
-    estimates = [_from_means(list(terms), (stacked * d).sum(axis=1) / max(d.sum(), 1e-300)) for d in (w, *drawn)]
+    counts = (np.bincount(rng.integers(len(w), size=len(w)), minlength=len(w)) for _ in range(_RESAMPLES))
+    resampled = chain([w], (count * w for count in counts))
+    estimates = [_from_means(list(terms), stacked @ d / max(d.sum(), 1e-300)) for d in resampled]
     document: dict[str, Any] = {"rows": len(truth)}
     for name, value in estimates[0].items():
         low, high = np.quantile([each[name] for each in estimates[1:]], _CONFIDENCE)

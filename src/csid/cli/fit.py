@@ -57,7 +57,8 @@ def run(
     config: options.Config = None,
 ) -> None:
     """Train a model on DATA and write it to a file. Columns are typed by themselves; what was found is shown first."""
-    from csid.cli.training import Training, evaluated, read_training
+    from csid.cli.figures import figure_rows, figures
+    from csid.cli.training import read_training
 
     terminal = Terminal(as_json, quiet)
     path = output or model_path(data)
@@ -66,21 +67,19 @@ def run(
     terminal.note_table(f"{data}: {len(training.y):,} rows", training.columns)
     for text in training.notes:
         terminal.note(text)
-    rows, test = training.split(holdout, seed)
-    part: Training = training.take(rows) if holdout else training
+    rows, test = training.split(holdout, seed) if holdout else (None, None)
+    part = training if rows is None else training.take(rows)
     model = make(estimator, effort, set_ or [], part, seed, threads, terminal.shows_bars)
     interrupted = train(model, part, terminal)
     model.schema_ = training.schema
     model.save(path)
     document: dict[str, Any] = {"model": str(path), "rows": len(part.y), "predictors": len(training.schema.columns)}
-    if holdout:
-        document["held_out"] = evaluated(model, training.take(test), seed)
-    document |= summary(model)
-    terminal.result(document)
-    if holdout:
-        from csid.cli.figures import figure_rows
-
-        terminal.table(f"On {len(test):,} rows held out", figure_rows(document["held_out"]))
+    if test is not None:
+        unseen = training.take(test)
+        found = figures(model, unseen.X, unseen.y, unseen.weights, training.schema.targets, seed)
+        document["held_out"] = found
+        terminal.table(f"On {len(test):,} rows held out", figure_rows(found))
+    terminal.result(document | summary(model))
     terminal.say(_closing(document))
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
@@ -88,12 +87,14 @@ def run(
 
 def train(model: Any, training: Any, terminal: Terminal) -> bool:
     """Fit a model, and say whether it was interrupted: it then has the draws that were made before."""
+    from csid.bayesian import InterruptedFitWarning
+
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(training.X, training.y, sample_weight=training.weights)
     for each in said:
         terminal.note(str(each.message))
-    return any("Interrupted" in str(each.message) for each in said)
+    return any(issubclass(each.category, InterruptedFitWarning) for each in said)
 
 
 def make(

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from csid.cli.errors import DataError, UsageError
-from csid.cli.tables import MISSING
+from csid.cli.tables import MISSING, is_number
 from csid.schema import ColumnSchema, Kind, Schema, Type
 
 Array = NDArray[np.float64]
@@ -77,30 +77,28 @@ def categorical_names(schema: Schema) -> list[str]:
     return [column.name for column in schema.columns if column.kind == "category"]
 
 
+def known_targets(table: pa.Table, names: Sequence[str]) -> tuple[Array, NDArray[np.intp]]:
+    """Targets (M, K), NaN where missing, and the rows that have all of them."""
+    y = np.stack([numbers(table, name, "target") for name in names], axis=1)
+    return y, np.flatnonzero(~np.isnan(y).any(axis=1))
+
+
 def numbers(table: pa.Table, name: str, what: str) -> Array:
     """A target or weight as numbers, NaN where missing."""
     column = table[name]
-    kind = column.type
-    if not (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
-    ):
-        row = next((at for at, value in enumerate(column.to_pylist()) if value is not None), 0)
-        hint = " If it stands for a missing cell, name it with --missing." if pa.types.is_string(kind) else ""
-        first = _first_word(column) if pa.types.is_string(kind) else (row, column[row].as_py())
+    if _type(name, column.type) != "number":
+        row, value = _first_word(column)
         raise DataError(
-            f"the {what} {name!r} holds {first[1]!r} in row {first[0] + 1}, and csid predicts numbers.{hint}"
+            f"the {what} {name!r} holds {value!r} in row {row + 1} where numbers are expected. "
+            "If it stands for a missing cell, name it with --missing."
         )
     return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
-def _first_word(column: Any) -> tuple[int, str]:
-    """The first text that is no number."""
-    for row, value in enumerate(column.to_pylist()):
-        try:
-            float(value or 0)
-        except ValueError:
-            return row, value
-    return 0, str(column[0].as_py())
+def _first_word(column: Any) -> tuple[int, Any]:
+    """The first value that is no number; of words that all are numbers, the first."""
+    found = [(row, value) for row, value in enumerate(column.to_pylist()) if value is not None]
+    return next(((row, value) for row, value in found if not is_number(value)), found[0])
 
 
 def described(table: pa.Table, schema: Schema) -> list[dict[str, Any]]:

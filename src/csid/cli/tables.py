@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.csv
@@ -40,7 +40,7 @@ class Source:
     @contextmanager
     def opened(self) -> Iterator[io.BufferedReader]:
         if self.path is None:
-            yield io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
+            yield io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))  # whatever it is, it can be peeked into then
         else:
             with self.path.open("rb") as stream:
                 yield stream
@@ -268,17 +268,18 @@ def _header(text: Any, source: Source, reading: Reading) -> tuple[list[str], str
     names = next(csv.reader(io.StringIO(decoded), delimiter=delimiter), [])
     if not names or b"\0" in line:
         raise DataError(f"{source.label} is no table: its first line holds no names of columns.")
-    if all(_is_number(name) for name in names):
+    if all(map(is_number, names)):
         raise DataError(f"{source.label}: the first line holds numbers only, where names of columns are expected.")
     return names, delimiter
 
 
-def _is_number(text: str) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a cell is a number, or a text of one."""
     try:
-        float(text)
-    except ValueError:
+        float(value)
+    except (TypeError, ValueError):
         return False
-    return True
+    return not isinstance(value, bool)
 
 
 _RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)

@@ -9,8 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from csid.cli.errors import DataError
-from csid.cli.figures import figures
-from csid.cli.frames import described, infer, matching, numbers, predictors
+from csid.cli.frames import described, infer, known_targets, matching, numbers, predictors
 from csid.cli.options import missing_words
 from csid.cli.tables import MISSING, Reading, read
 from csid.schema import Schema
@@ -45,17 +44,15 @@ class Training:
 
     def split(self, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows to train on, and a share to hold out; rows of a group stay together."""
-        rng = np.random.default_rng(seed)
-        if self.groups is None:
-            order = rng.permutation(len(self.y))
-            cut = round(share * len(order))
-            return np.sort(order[cut:]), np.sort(order[:cut])
-        names, members = np.unique(self.groups, return_inverse=True)
-        if share and len(names) < 2:
-            raise DataError("all rows are of one group: nothing can be held out.")
-        held_out = rng.permutation(len(names))[: round(share * len(names))]
+        members = np.arange(len(self.y)) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
+        count = members.max() + 1
+        held_out = np.random.default_rng(seed).permutation(count)[: round(share * count)]
         out = np.isin(members, held_out)
-        return np.flatnonzero(~out), np.flatnonzero(out)
+        train, test = np.flatnonzero(~out), np.flatnonzero(out)
+        if len(train) < 2 or len(test) == 0:
+            what = "rows" if self.groups is None else "groups"
+            raise DataError(f"--holdout {share}: of {count} {what} it leaves {len(test)} rows out and {len(train)} in.")
+        return train, test
 
 
 def read_training(
@@ -76,8 +73,7 @@ def read_training(
     words = missing_words(missing) or list(MISSING)
     table = read(data, Reading(words, delimiter, encoding))
     schema = infer(table, targets, words, categorical or [], ordinal or [], ignore or [], weight, group)
-    y = np.stack([numbers(table, name, "target") for name in targets], axis=1)
-    known = np.flatnonzero(~np.isnan(y).any(axis=1))
+    y, known = known_targets(table, targets)
     if len(known) < 2:
         raise DataError(f"{data} has {len(known)} row(s) with a target; a fit needs at least 2.")
     notes = [f"{len(y) - len(known):,} rows without a target are left out."] if len(known) < len(y) else []
@@ -98,8 +94,3 @@ def read_training(
         notes,
     )
     return training if len(known) == len(y) else training.take(known)
-
-
-def evaluated(model: Any, rows: Training, seed: int) -> dict[str, Any]:
-    """Figures of a model on rows that it has not seen."""
-    return figures(model, rows.X, rows.y, rows.weights, rows.schema.targets, seed)

@@ -8,7 +8,7 @@ import typer
 
 from csid.cli import options
 from csid.cli.console import Terminal
-from csid.cli.errors import DataError, UsageError
+from csid.cli.errors import DataError, Exit, UsageError
 from csid.cli.fit import Effort, Estimator, make, model_path, train
 
 
@@ -66,9 +66,9 @@ def run(
     optuna.logging.set_verbosity(optuna.logging.CRITICAL)
     place = study or path.with_suffix(".tune")
     search = _opened(optuna, place, about, seed)
-    defaults = make(*given).get_params()
-    if not search.trials:
-        search.enqueue_trial(_defaults(estimator, defaults))
+    defaults = _defaults(make(*given), estimator, training)
+    if not _finished(search, defaults):
+        search.enqueue_trial(defaults)
 
     def error(trial: Any) -> float:
         settings = _settings(estimator, trial, training)
@@ -77,15 +77,15 @@ def run(
         return value
 
     done = sum(trial.state.is_finished() for trial in search.trials)
-    if done < trials:
-        search.optimize(error, n_trials=trials - done)
+    if done < trials or not _finished(search, defaults):
+        search.optimize(error, n_trials=max(1, trials - done))
     best = search.best_trial
     settings = _settings(estimator, best, training)
     model = make(*given).set_params(**settings)
-    train(model, training, terminal)
+    interrupted = train(model, training, terminal)
     model.schema_ = training.schema
     model.save(path)
-    first = search.trials[0].value
+    first = _finished(search, defaults)[0].value
     document = {
         "model": str(path),
         "study": str(place),
@@ -98,6 +98,8 @@ def run(
     terminal.say(f"best of {len(search.trials)} trials: error {best.value:.5g}, with the defaults {first:.5g}")
     terminal.table("", [{"setting": name, "value": str(value)} for name, value in settings.items()])
     terminal.say(f"wrote {path}, fitted with these on all {len(training.y):,} rows; the trials are in {place}")
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
 
 
 def _opened(optuna: Any, path: Path, about: dict[str, Any], seed: int) -> Any:
@@ -131,36 +133,48 @@ def _as_kept(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
+_LEVELS = ("auto", "16", "32", "64", "128", "255")
+
+
 def _settings(estimator: Estimator, trial: Any, training: Any) -> dict[str, Any]:
-    """What a trial proposes."""
-    gaps = any(column.null_count for column in training.X.columns)
+    """What a trial proposes; the defaults are among it."""
+    levels = trial.suggest_categorical("levels", _LEVELS)
+    settings = {"levels": levels if levels == "auto" else int(levels)}
     if estimator == Estimator.als:
-        return {
+        settings |= {
             "rank": trial.suggest_int("rank", 2, 50, log=True),
-            "levels": trial.suggest_int("levels", 8, 255, log=True),
             "smoothness": trial.suggest_float("smoothness", 1e-4, 10.0, log=True),
             "ridge": trial.suggest_float("ridge", 1e-7, 1e-2, log=True),
             "smoothness_order": trial.suggest_categorical("smoothness_order", [1, 2]),
-            **({"missing": trial.suggest_categorical("missing", ["marginalize", "level"])} if gaps else {}),
         }
-    levels = trial.suggest_categorical("levels", ["auto", "16", "32", "64", "128"])
+        if _has_gaps(training):
+            settings["missing"] = trial.suggest_categorical("missing", ["marginalize", "level"])
+        return settings
     order = trial.suggest_categorical("smoothness_order", ["auto", "1", "2"])
-    return {
+    return settings | {
         "rank": trial.suggest_int("rank", 4, 64, log=True),
-        "levels": levels if levels == "auto" else int(levels),
         "smoothness_order": order if order == "auto" else int(order),
         "noise": trial.suggest_categorical("noise", ["normal", "student"]),
     }
 
 
-def _defaults(estimator: Estimator, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The first trial: what the estimator does by itself, as far as a trial can say it."""
-    names = [
-        "rank",
-        "smoothness_order",
-        *(["smoothness", "ridge"] if estimator == Estimator.als else ["levels", "noise"]),
-    ]
+def _defaults(model: Any, estimator: Estimator, training: Any) -> dict[str, Any]:
+    """What the estimator does by itself, as a trial proposes it."""
+    names = ["levels", "rank", "smoothness_order"]
+    names += ["smoothness", "ridge"] if estimator == Estimator.als else ["noise"]
+    if estimator == Estimator.als and _has_gaps(training):
+        names.append("missing")
+    parameters = model.get_params()
     return {name: parameters[name] for name in names}
+
+
+def _has_gaps(training: Any) -> bool:
+    return any(column.null_count for column in training.X.columns)
+
+
+def _finished(search: Any, settings: dict[str, Any]) -> list[Any]:
+    """The trials of these settings that came to their end."""
+    return [trial for trial in search.trials if trial.value is not None and trial.params == settings]
 
 
 def _cross_validated(optuna: Any, model: Any, training: Any, folds: int, seed: int, trial: Any) -> float:

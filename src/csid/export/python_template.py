@@ -249,7 +249,7 @@ def _unpacked(text: str) -> bytes:
 
 def _single(t: float) -> float:
     """Rounded to single precision, as positions between levels are."""
-    return struct.unpack("f", struct.pack("f", t))[0]  # type: ignore[no-any-return]
+    return float(struct.unpack("f", struct.pack("f", t))[0])
 
 
 def _is_missing(value: Any) -> bool:
