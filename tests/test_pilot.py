@@ -102,6 +102,17 @@ def test_more_chains_miss_less_by_what_the_settings_differ() -> None:
     assert_allclose(1.0 - pilot._gain(means, shares, error), of_fit / error, rtol=0.02)
 
 
+def test_the_spread_is_as_much_narrower_as_the_error_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    pilot = _pilot(_table(300))
+    assert pilot is not None
+    logs = []
+    for gain in (0.0, 0.75):
+        monkeypatch.setattr(Pilot, "_gain", lambda *_, gain=gain: np.full(1, gain))
+        settings = [SETTINGS["medium"], SETTINGS["steady"]]
+        logs.append(pilot.weigh(settings, CODING, np.random.SeedSequence(1)).spread.logs)
+    assert_allclose(logs[1] - logs[0], np.log(0.5))
+
+
 def test_a_single_setting_says_nothing_of_what_chains_differ_by() -> None:
     pilot = _pilot(_table(100))
     assert pilot is not None

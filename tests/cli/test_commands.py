@@ -161,6 +161,14 @@ def test_weights_reach_the_fit(csid: Run, tmp_path: Path) -> None:
     assert library.load(tmp_path / "w.csid").n_samples_ == 100
 
 
+def test_evaluate_weighs_rows(csid: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_bytes(as_csv(table().append_column("w", pa.array(np.arange(200) % 2))))
+    (tmp_path / "half.csv").write_bytes(as_csv(table().take(np.arange(1, 200, 2))))
+    weighted = csid("evaluate", model, "w.csv", "--weight", "w", "--json").document["overall"]["rent"]
+    half = csid("evaluate", model, "half.csv", "--json").document["overall"]["rent"]
+    assert weighted["rmse"]["value"] == pytest.approx(half["rmse"]["value"])
+
+
 def test_rows_without_a_target_are_left_out(csid: Run, model: Path, tmp_path: Path) -> None:
     text = as_csv(table()).decode().splitlines()
     text[1] = text[1].rpartition(",")[0] + ","
