@@ -96,7 +96,7 @@ def penalty_matrices(problem: Problem, options: ALSOptions) -> list[Array]:
     """One per mode, and one for the output factor when there are several outputs."""
     modes = zip(problem.levels, problem.ordered, options.smoothness, strict=True)
     matrices = [
-        penalty_matrix(int(I_n), int(ordered), options.ridge, mu, options.smoothness_order)
+        penalty_matrix(int(I_n), int(ordered), options.ridge * min(1.0, 25 / I_n), mu, options.smoothness_order)
         for I_n, ordered, mu in modes
     ]
     if problem.n_outputs > 1:
@@ -112,7 +112,10 @@ def objective(problem: Problem, options: ALSOptions, model: Model) -> float:
     rho, order = options.ridge, options.smoothness_order
     penalty = 0.0
     for A, ordered, mu in zip(model.A, problem.ordered, options.smoothness, strict=True):
-        penalty += rho * (A**2).sum() + mu * ((printed_differences(int(ordered), order) @ A[:ordered]) ** 2).sum()
+        penalty += (
+            rho * min(1.0, 25 / len(A)) * (A**2).sum()
+            + mu * ((printed_differences(int(ordered), order) @ A[:ordered]) ** 2).sum()
+        )
     if problem.n_outputs > 1:
         T = printed_differences(problem.n_outputs, order)
         penalty += rho * (model.V**2).sum() + options.output_smoothness * ((T @ model.V) ** 2).sum()

@@ -21,7 +21,7 @@ def test_levels_are_bounded_by_rows_unless_given() -> None:
     for levels, setting, expected in [("auto", "fine", 40), ("auto", "medium", 32), (50, "medium", 50)]:
         coding = replace(CODING, levels=levels)
         given = replace(SETTINGS[setting], levels=50) if levels == 50 else SETTINGS[setting]
-        encoding, train, rest = coding.encoder(table, held_out)(given)
+        encoding, train, rest, *_ = coding.encoder(table, held_out)(given)
         assert encoding.levels.tolist() == [expected] * 3
         assert train.n_rows == 320
         assert_array_equal(rest.targets, table.targets[:80])

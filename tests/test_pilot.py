@@ -64,7 +64,8 @@ def test_a_short_table_holds_out_several_fifths(wanted: int, folds: int) -> None
 def test_held_out_rows_are_predicted_by_chains_that_did_not_see_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each draw stands for a chain in every fold, with the noise of that fold."""
     seen: list[Job] = []
-    monkeypatch.setattr(csid.pilot.Sampled, "at", lambda rows, chains: Sampled(rows.targets[None], rows.targets[None]))
+    as_told = lambda rows, chains, pmf: Sampled(rows.targets[None], rows.targets[None])  # noqa: E731
+    monkeypatch.setattr(csid.pilot.Sampled, "at", as_told)
     pilot = _pilot(_table(100), pilot_held_out=60)
     assert pilot is not None
     pilot = replace(pilot, run=lambda jobs, *_: seen.extend(jobs))
@@ -154,7 +155,8 @@ def test_a_level_for_missing_cells_is_earned(hidden: str, expected: str) -> None
         X[table.targets[:, 0] > np.quantile(table.targets, 0.8), 0] = np.nan
     pilot = _pilot(replace(table, X=X))
     assert pilot is not None
-    assert pilot.best_missing(CODING, SETTINGS["medium"], np.random.SeedSequence(0)) == expected
+    codings = [CODING, replace(CODING, missing="level")]
+    assert pilot.best_coding(codings, SETTINGS["medium"], np.random.SeedSequence(0)).missing == expected
 
 
 def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,4 +179,5 @@ def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) ->
 
     for errors, expected in [((0.1, 0.2), "marginalize"), ((0.2, 0.1), "level")]:
         monkeypatch.setattr(Pilot, "_sampled", sampled(errors))
-        assert pilot.best_missing(CODING, SETTINGS["medium"], np.random.SeedSequence(0)) == expected
+        codings = [CODING, replace(CODING, missing="level")]
+        assert pilot.best_coding(codings, SETTINGS["medium"], np.random.SeedSequence(0)).missing == expected

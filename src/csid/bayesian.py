@@ -34,6 +34,7 @@ Effort = Literal["fast", "default", "best"]
 _PREDICTED_ROWS = 1 << 12
 _DRIFT = 0.05
 _HEAVY_TAILS = 4.0
+_HEEDS = (1.0, 0.25)
 
 _PLANS: dict[Effort, Plan] = {
     "fast": Plan(1, 20, 15, 2_500, 16, 1, 3, 30, 24),
@@ -89,6 +90,11 @@ class BayesianCSIDRegressor(TensorRegressor):
     missing : {"auto", "marginalize", "level"}, default="auto"
         How a missing predictor enters: averaged over its distribution, as in the paper; as a level of its own, which
         can learn what it means that a value is missing; or "auto", whichever of the two a pilot finds better.
+    pmf_rank : int or "auto", default="auto"
+        Classes of the joint distribution of the predictors that missing cells follow. 1 is the paper's: predictors are
+        independent, and missing cells averaged over. With more, they are drawn given the observed cells and the target,
+        and predictions are averaged over them given the observed cells. "auto" is as many as make held-out rows
+        likeliest, where training rows lack cells; with missing="auto" only if the pilot finds that better.
     warm_start : bool, default=False
         Continue the chains of the previous fit on the same rows, and add to its draws.
     random_state : int, RandomState instance or None, default=None
@@ -112,6 +118,8 @@ class BayesianCSIDRegressor(TensorRegressor):
         Share of each prior in the prediction.
     missing_ : str
         How missing predictors were treated: "marginalize" or "level".
+    pmf_ : JointPMF or None
+        The joint distribution that missing cells follow; None for the product of the marginals.
     noise_ : array (K,)
         Scale of the noise: its standard deviation when it is normal.
     convergence_ : dict
@@ -175,6 +183,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         interpolation: Interpolation = "linear",
         categorical_features: Any = "from_dtype",
         missing: Missing | Literal["auto"] = "auto",
+        pmf_rank: int | Literal["auto"] = "auto",
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = -1,
@@ -194,6 +203,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.interpolation = interpolation
         self.categorical_features = categorical_features
         self.missing = missing
+        self.pmf_rank = pmf_rank
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -333,8 +343,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.shares_ = {name: shares.number(name) for name in shares.entries}
         self.convergence_ = {name: figures.number(name) for name in figures.entries}
         self.missing_ = header.text("missing")
-        self.posterior_ = Posterior(groups, self.encoding_, df)
-        self.cpd_ = self.posterior_.mean
+        pmf = None if self.pmf_ is None else self.pmf_.on(self.encoding_)
+        self.posterior_ = Posterior(groups, self.encoding_, df, pmf)
+        self.cpd_, self._expectation = self.posterior_.mean, self.posterior_.expectation
         self.noise_ = np.sqrt(self.posterior_.shares @ self.posterior_.noise**2)
 
     def _shaped(self, values: Array) -> Array:
@@ -372,18 +383,28 @@ class BayesianCSIDRegressor(TensorRegressor):
         self, settings: dict[str, Setting], table: Table, plan: Plan, seeds: np.random.SeedSequence
     ) -> tuple[Coding, Verdict]:
         """How the table becomes levels, and what each setting is worth; where rows are few, as if all were equal."""
-        missing: Missing = "marginalize" if self.missing == "auto" else self.missing
-        coding = Coding(self.levels, self.interpolation, missing, merge=self.noise != "student")
+        seeds_of_missing, seeds_of_settings, seed_of_pmf = seeds.spawn(3)
+        codings = self._codings(table, np.random.default_rng(seed_of_pmf))
         equal = Verdict(np.full(len(settings), 1.0 / len(settings)), Spread.none(table.targets.shape[1]), None)
         rng = np.random.default_rng(seeds)
         pilot = Pilot.on(table, plan, self.rank, self.start, self._degrees_of_freedom, self._run, rng)
         if pilot is None:
-            return coding, equal
-        seeds_of_missing, seeds_of_settings = seeds.spawn(2)
+            return codings[0], equal
         some = list(settings.values())
-        if self.missing == "auto":
-            coding = replace(coding, missing=pilot.best_missing(coding, some[0], seeds_of_missing))
+        coding = pilot.best_coding(codings, some[0], seeds_of_missing)
         return coding, equal if len(some) == 1 else pilot.weigh(some, coding, seeds_of_settings)
+
+    def _codings(self, table: Table, rng: np.random.Generator) -> list[Coding]:
+        """The treatments of missing predictors to choose from, that for too few rows to tell first."""
+        averaged = Coding(self.levels, self.interpolation, "marginalize", merge=self.noise != "student")
+        as_level = replace(averaged, missing="level")
+        pmf = self._fit_pmf(table.X, len(table), table.weights, rng)
+        drawn = [] if pmf is None else [replace(averaged, pmf=pmf, heed=heed) for heed in _HEEDS]
+        if self.missing == "level":
+            return [as_level]
+        if self.missing == "marginalize":
+            return drawn or [averaged]
+        return [averaged, as_level, *drawn] if self.pmf_rank == "auto" else [*(drawn or [averaged]), as_level]
 
     def _run(self, jobs: list[Job], n_burn: int, n_draws: int, label: str) -> None:
         """Run the chains, with a progress bar; when interrupted, they stop after their sweep."""
@@ -409,8 +430,9 @@ class BayesianCSIDRegressor(TensorRegressor):
     ) -> None:
         """Keep what predictions and further draws need."""
         self.encoding_, self.posterior_, self.convergence_ = gathered(
-            members, verdict.shares, table, self.max_rank, centre, scale, self._degrees_of_freedom
+            members, verdict.shares, table, self.max_rank, centre, scale, self._degrees_of_freedom, coding.pmf
         )
+        self.pmf_, self._expectation = coding.pmf, self.posterior_.expectation
         self.spread_ = verdict.spread.in_units(centre, scale)
         self.cpd_ = self.posterior_.mean
         self.missing_ = coding.missing

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit import kernels
 from csid._fit.factors import Factors, stack_factors
-from csid._fit.statistics import Workers, row_parts
+from csid._fit.missing_cells import LevelPMF
+from csid._fit.problem import Problem
+from csid._fit.statistics import Workers, values_of_rows
 
 Array = NDArray[np.float64]
 
@@ -82,35 +83,24 @@ class CPD:
         )
 
     @cached_property
-    def _stacked(self) -> Factors:
+    def stacked(self) -> Factors:
+        """The factors as the compiled loops read them."""
         return stack_factors(self.factors, self.V, self.bias, self.marginals)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_stacked"}
+        return {name: value for name, value in self.__dict__.items() if name != "stacked"}
 
     def evaluate(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
         """Values (M, K) at encoded rows."""
-        codes, fractions = np.asfortranarray(codes), np.asfortranarray(fractions, np.float32)
-        values = np.empty((len(codes), self.n_outputs))
-        modes = np.arange(self.n_modes, dtype=np.intp)
-        stacked = self._stacked
-
-        def fill(part: tuple[int, int]) -> None:
-            kernels.evaluate(
-                codes.T,
-                fractions.T,
-                stacked.table,
-                stacked.offsets[modes],
-                modes,
-                stacked.V,
-                stacked.bias,
-                *part,
-                values[slice(*part)],
-            )
-
         with Workers(n_threads) as workers:
-            workers.map(fill, row_parts(len(codes)))
-        return values
+            return values_of_rows(self.at(codes, fractions), self.stacked, workers)
+
+    def at(self, codes: NDArray[Any], fractions: NDArray[Any]) -> Problem:
+        """Encoded rows as the compiled loops read them."""
+        weights, targets = np.ones(len(codes)), np.zeros((len(codes), self.n_outputs))
+        levels = self.stacked.levels
+        fractions = np.asarray(fractions, np.float32)
+        return Problem(codes, fractions, weights, targets, levels, levels, self.marginals)
 
     def mean(self) -> Array:
         """Expected value (K,) when every predictor is missing."""
@@ -130,6 +120,32 @@ class CPD:
         divisors = signs * np.where(norms > 0, norms, 1.0)
         factors = tuple((A / d)[:, order] for A, d in zip(self.factors, divisors, strict=True))
         return CPD(factors, V[:, order], self.bias, self.marginals)
+
+
+@dataclass(frozen=True)
+class ConditionalCPD:
+    """A tensor whose missing cells follow a joint PMF, given the observed cells of their row."""
+
+    cpd: CPD
+    pmf: LevelPMF
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_extended"}
+
+    @cached_property
+    def _extended(self) -> Factors:
+        return self.pmf.extended(self.cpd.stacked)
+
+    def evaluate(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
+        """Values (M, K) at encoded rows."""
+        rows = self.cpd.at(codes, fractions)
+        with Workers(n_threads) as workers:
+            values = values_of_rows(rows, self.cpd.stacked, workers)
+            if len(rows.incomplete):
+                lacking = rows.take(rows.incomplete)
+                expected = self.pmf.expected(lacking.codes, lacking.fractions, self._extended, workers)
+                values[rows.incomplete] = expected
+        return values
 
 
 def _sign_of_largest(A: Array) -> Array:

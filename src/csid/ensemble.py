@@ -14,6 +14,7 @@ from csid.diagnostics import convergence
 from csid.encoding import Encoding, refine
 from csid.estimator import problem_of
 from csid.pilot import Verdict
+from csid.pmf import JointPMF
 from csid.portfolio import Job, Setting, adapted_prior, chains_per_setting
 from csid.posterior import Draws, Posterior
 
@@ -46,8 +47,8 @@ def begun(
     counts = chains_per_setting(verdict.shares, n_chains)
     for owner, (setting, count, seed) in enumerate(zip(settings, counts, seeds.spawn(len(settings)), strict=True)):
         for rng in map(np.random.default_rng, seed.spawn(count)):
-            encoding, problem, _ = encoder(setting)
-            jobs.append(Job.new(problem, setting, verdict.error, rank, rng, start))
+            encoding, problem, _, pmf, heed = encoder(setting)
+            jobs.append(Job.new(problem, setting, verdict.error, rank, rng, start, pmf, heed))
             members.append(Member(encoding, jobs[-1].chain, owner))
     return members, jobs
 
@@ -68,7 +69,8 @@ def continued(
             rows = encoding.encode(table.X, len(table))
             problems[owner] = coding.settled(problem_of(encoding, rows, table.weights, table.targets))
         prior = adapted_prior(settings[owner], problems[owner], verdict.error)
-        jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed)))
+        pmf = None if coding.pmf is None else coding.pmf.on(encoding)
+        jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed), pmf, coding.heed))
     return jobs
 
 
@@ -96,6 +98,7 @@ def gathered(
     centre: Array,
     scale: Array,
     degrees_of_freedom: float,
+    pmf: JointPMF | None = None,
 ) -> Gathered:
     """The draws of all chains in the units of y, each chain with its part of the share of its setting.
 
@@ -119,7 +122,7 @@ def gathered(
             ordered.append(member)
             counts.append(len(some))
         groups.append(Draws.of(encoding.modes, cpds, np.array(noise), np.array(weights)))
-    posterior = Posterior(tuple(groups), common, degrees_of_freedom)
+    posterior = Posterior(tuple(groups), common, degrees_of_freedom, None if pmf is None else pmf.on(common))
     watched = table.take(np.arange(min(_WATCHED_ROWS, len(table))))
     rows = common.encode(watched.X, len(watched))
     values = ((posterior.each(rows.codes, rows.fractions) - centre) / scale).reshape(sum(counts), -1)

@@ -15,12 +15,13 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, Str
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csid._fit.problem import Problem
-from csid.cpd import CPD
+from csid.cpd import CPD, ConditionalCPD
 from csid.encoding import EncodedRows, Encoding, Interpolation
 from csid.encoding.modes import MOST_LEVELS
 from csid.explain.importance import factor_variation
-from csid.inputs import check_table, number_of_rows
-from csid.model_file import Arrays, Section, pack_encoding, unpack_encoding, write
+from csid.inputs import categorical_flags, check_table, number_of_rows
+from csid.model_file import Arrays, Section, pack_encoding, pack_pmf, unpack_encoding, unpack_pmf, write
+from csid.pmf import JointPMF, fit_joint_pmf
 from csid.schema import Schema
 
 Array = NDArray[np.float64]
@@ -39,9 +40,12 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     interpolation: Interpolation
     categorical_features: Any
     missing: Any
+    pmf_rank: int | Literal["auto"]
+    pmf_: JointPMF | None
     n_jobs: int | None
     schema_: Schema | None = None
     _one_output: bool
+    _expectation: CPD | ConditionalCPD
     _tamer: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "rank": [Interval(Integral, 1, None, closed="left")],
@@ -49,6 +53,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         "interpolation": [StrOptions({"linear", "constant"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "missing": [StrOptions({"marginalize", "level"})],
+        "pmf_rank": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -82,6 +87,8 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "cpd_")
         predictors, arrays = pack_encoding(self.encoding_)
         entries, more = self._pack_fit()
+        if self.pmf_ is not None:
+            more |= pack_pmf(self.pmf_)
         names = getattr(self, "feature_names_in_", None)
         header = {
             "csid": version("csid"),
@@ -89,6 +96,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "parameters": {name: _as_json(getattr(self, name)) for name in self._kept_parameters()},
             "predictors": predictors,
             "has_names": names is not None,
+            "pmf_rank": 1 if self.pmf_ is None else self.pmf_.rank,
             "outputs": self.cpd_.n_outputs,
             "one_output": self._one_output,
             "n_samples": int(self.n_samples_),
@@ -122,6 +130,8 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise header.wrong("one_output", f"contradicts its {outputs} outputs")
         if header.entries.get("schema") is not None:
             model.schema_ = Schema.of(header.section("schema"))
+        joint = "pmf_rank" in header.entries and header.whole("pmf_rank", 1) > 1  # not in files of version 0.1
+        model.pmf_ = unpack_pmf(model.encoding_, arrays) if joint else None
         model._unpack_fit(header, arrays, outputs)
         arrays.finish()
         return model
@@ -150,6 +160,13 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
+    def _fit_pmf(self, X: Any, n_rows: int, weights: Array, rng: np.random.Generator) -> JointPMF | None:
+        """The joint PMF of the predictors, where it is wanted: if rows lack some, or a rank above one is asked for."""
+        if self.pmf_rank == 1 or self.missing == "level":
+            return None
+        flags = categorical_flags(self.categorical_features, self._names())
+        return fit_joint_pmf(X, n_rows, self._names(), weights, flags, self.pmf_rank, rng, self._threads())
+
     def _names(self) -> list[str]:
         given = getattr(self, "feature_names_in_", None)
         return [f"x{n}" for n in range(self.n_features_in_)] if given is None else [str(name) for name in given]
@@ -175,7 +192,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Values (M, K) of the tensor."""
         values = np.empty((n_rows, self.cpd_.n_outputs))
         for rows, encoded in self._encoded_parts(X, n_rows, _PREDICTED_ROWS):
-            values[rows] = self.cpd_.evaluate(encoded.codes, encoded.fractions, self._threads())
+            values[rows] = self._expectation.evaluate(encoded.codes, encoded.fractions, self._threads())
         wrong = ~np.isfinite(values).all(axis=1)
         if wrong.any():
             raise ArithmeticError(

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit.gibbs import Chain
+from csid._fit.missing_cells import LevelPMF
 from csid._fit.problem import Problem
 from csid.coding import Coding, Encoder, Table
-from csid.encoding import Missing
 from csid.portfolio import Job, Setting, chains_per_setting, stacking_shares, values_at
 from csid.posterior import Mixture
 from csid.spread import Spread, fit_spread
@@ -56,8 +56,8 @@ class Sampled(NamedTuple):
     noise: Array
 
     @classmethod
-    def at(cls, rows: Problem, chains: Sequence[Chain]) -> "Sampled":
-        values = np.concatenate([values_at(rows, chain) for chain in chains])
+    def at(cls, rows: Problem, chains: Sequence[Chain], pmf: LevelPMF | None) -> "Sampled":
+        values = values_at(rows, chains, pmf)
         noise = np.array([1.0 / np.sqrt(draw.alpha) for chain in chains for draw in chain.draws])
         return cls(values, np.broadcast_to(noise[:, None, :], values.shape))
 
@@ -147,38 +147,38 @@ class Pilot:
         tries : for each an encoder per fold, and a setting; all have as many folds.
         """
         jobs: list[list[Job]] = []
-        held_out: list[Problem] = []
+        held_out: list[tuple[Problem, LevelPMF | None]] = []
         for (encoders, setting), seed in zip(tries, seeds, strict=True):
             numbers = seed.generate_state(2 * len(encoders) * self.plan.pilot_chains).reshape(len(encoders), -1, 2)
             for encoder, of_fold in zip(encoders, numbers.tolist(), strict=True):
                 encoded = encoder(setting)
                 generators = map(np.random.default_rng, of_fold)
-                new = [Job.new(encoded.train, setting, error, self.rank, rng, self.start) for rng in generators]
-                jobs.append(new)
-                held_out.append(encoded.held_out)
+                given = (encoded.train, setting, error, self.rank)
+                drawn = (encoded.pmf, encoded.heed)
+                jobs.append([Job.new(*given, rng, self.start, *drawn) for rng in generators])
+                held_out.append((encoded.held_out, encoded.pmf))
         self.run([job for group in jobs for job in group], self.plan.pilot_burn, self.plan.pilot_draws, label)
-        by_fold = [Sampled.at(rows, [job.chain for job in group]) for rows, group in zip(held_out, jobs, strict=True)]
+        pairs = zip(held_out, jobs, strict=True)
+        by_fold = [Sampled.at(rows, [job.chain for job in group], pmf) for (rows, pmf), group in pairs]
         n_folds = len(tries[0][0])
         return [Sampled.beside(by_fold[at : at + n_folds]) for at in range(0, len(by_fold), n_folds)]
 
-    def best_missing(self, coding: Coding, setting: Setting, seed: np.random.SeedSequence) -> Missing:
-        """Which treatment of missing predictors predicts better the rows that lack some, half of them held out in turn.
+    def best_coding(self, codings: Sequence[Coding], setting: Setting, seed: np.random.SeedSequence) -> Coding:
+        """Which treatment of missing predictors predicts best the rows that lack some, half of them held out in turn.
 
-        The first, the paper's, where too few rows lack any to tell.
+        The first where too few rows lack any to tell.
         """
-        encoding = coding.encoder(self.table, np.empty(0, np.intp))(setting).encoding
+        encoding = codings[0].encoder(self.table, np.empty(0, np.intp))(setting).encoding
         lacking = np.flatnonzero((encoding.encode(self.table.X, len(self.table)).codes == encoding.levels).any(axis=1))
-        if len(lacking) < _FEWEST_LACKING:
-            return "marginalize"
-        treatments: tuple[Missing, ...] = ("marginalize", "level")
+        if len(lacking) < _FEWEST_LACKING or len(codings) == 1:
+            return codings[0]
         folds = [lacking[::2], lacking[1::2]]
-        codings = [replace(coding, missing=missing) for missing in treatments]
         tries = [([each.encoder(self.table, fold) for fold in folds], setting) for each in codings]
-        sampled = self._sampled(tries, None, [seed, seed], "chains on missing predictors")
+        sampled = self._sampled(tries, None, [seed] * len(codings), "chains on missing predictors")
         judges = np.concatenate(folds)
         truth, weights = self.table.targets[judges], self.table.weights[judges]
         errors = [weights @ ((truth - each.mean) ** 2).sum(axis=1) for each in sampled]
-        return treatments[int(np.argmin(errors))]
+        return codings[int(np.argmin(errors))]
 
     def weigh(self, settings: Sequence[Setting], coding: Coding, seeds: np.random.SeedSequence) -> Verdict:
         """Shares by stacking. Settings without caution come first; the others heed the least of their errors."""

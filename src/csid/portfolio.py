@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from csid._fit.gibbs import Chain, Prior, als_state, random_state, run_chain
+from csid._fit.missing_cells import LevelPMF, completed_values, expected_values
 from csid._fit.problem import Problem
-from csid._fit.statistics import Workers, model_values
+from csid._fit.statistics import Workers, values_of_rows
 
 Array = NDArray[np.float64]
 
@@ -72,21 +73,34 @@ def chosen_settings(
 
 @dataclass(frozen=True)
 class Job:
-    """A chain to run: its problem and prior, where it starts, and its random numbers."""
+    """A chain to run: its problem and prior, where it starts, its random numbers, and how missing cells are drawn.
+
+    pmf : None where they are averaged over; heed : see `run_chain`.
+    """
 
     problem: Problem
     prior: Prior
     chain: Chain
     rng: np.random.Generator
+    pmf: LevelPMF | None = None
+    heed: float = 1.0
 
     @classmethod
     def new(
-        cls, problem: Problem, setting: Setting, error: Array | None, rank: int, rng: np.random.Generator, start: str
+        cls,
+        problem: Problem,
+        setting: Setting,
+        error: Array | None,
+        rank: int,
+        rng: np.random.Generator,
+        start: str,
+        pmf: LevelPMF | None = None,
+        heed: float = 1.0,
     ) -> "Job":
         """A new chain, whose start is drawn, or fitted by ALS from a start that is."""
         rank = min(rank, setting.most_rank)
         state = als_state(problem, rank, rng) if start == "als" else random_state(problem, rank, rng)
-        return cls(problem, adapted_prior(setting, problem, error), Chain(state), rng)
+        return cls(problem, adapted_prior(setting, problem, error), Chain(state), rng, pmf, heed)
 
 
 def adapted_prior(setting: Setting, problem: Problem, error: Array | None) -> Prior:
@@ -121,7 +135,9 @@ def run_jobs(
 
     def run(job: Job) -> None:
         with Workers(each) as workers:
-            run_chain(job.problem, job.prior, job.chain, job.rng, workers, n_burn, n_draws, thin, go_on)
+            run_chain(
+                job.problem, job.prior, job.chain, job.rng, workers, n_burn, n_draws, thin, go_on, job.pmf, job.heed
+            )
 
     with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
         futures = [pool.submit(run, job) for job in jobs]
@@ -164,6 +180,10 @@ def chains_per_setting(shares: Array, n_chains: int) -> list[int]:
     return [int(count) for count in counts]
 
 
-def values_at(problem: Problem, chain: Chain) -> Array:
-    """Values (D, M, K) of a chain's draws at the rows of another problem on the same levels."""
-    return np.array([model_values(problem, draw.factors) for draw in chain.draws])
+def values_at(problem: Problem, chains: Sequence[Chain], pmf: LevelPMF | None = None) -> Array:
+    """Values (D, M, K) of the draws of chains at the rows of another problem on the same levels."""
+    workers, draws = Workers(), [draw.factors for chain in chains for draw in chain.draws]
+    if pmf is None:
+        return np.array([values_of_rows(problem, factors, workers) for factors in draws])
+    expected = np.mean([expected_values(problem, factors, pmf, workers) for factors in draws], axis=0)
+    return completed_values(problem, draws, np.full(len(draws), 1.0 / len(draws)), expected, pmf, workers)

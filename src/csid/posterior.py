@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
-from csid.cpd import CPD
+from csid._fit.missing_cells import LevelPMF, completed_values
+from csid._fit.statistics import Workers
+from csid.cpd import CPD, ConditionalCPD
 from csid.encoding import Encoding, Mode, moved_factor
 
 Array = NDArray[np.float64]
@@ -67,11 +69,13 @@ class Posterior:
 
     groups : the draws, those on the same levels together; encoding : common levels of them all.
     degrees_of_freedom : of Student's t that the noise follows; infinite for normal noise.
+    pmf : joint PMF of the levels that missing cells follow; None for the marginals, over which a draw is averaged.
     """
 
     groups: tuple[Draws, ...]
     encoding: Encoding
     degrees_of_freedom: float = np.inf
+    pmf: LevelPMF | None = None
 
     @cached_property
     def draws(self) -> tuple[CPD, ...]:
@@ -89,16 +93,28 @@ class Posterior:
         return np.concatenate([group.noise for group in self.groups])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("draws", "mean")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("draws", "mean", "expectation")}
 
     @cached_property
     def mean(self) -> CPD:
         """The posterior mean, as one tensor."""
         return CPD.average(self.draws, self.shares)
 
+    @cached_property
+    def expectation(self) -> CPD | ConditionalCPD:
+        """What predicts: the posterior mean, given what is observed of a row."""
+        return self.mean if self.pmf is None else ConditionalCPD(self.mean, self.pmf)
+
     def each(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
-        """Values (D, M, K) of every draw at encoded rows."""
-        return np.array([draw.evaluate(codes, fractions, n_threads) for draw in self.draws])
+        """Values (D, M, K) of every draw at encoded rows.
+
+        Under a joint PMF, draws differ in what they take for a missing cell; their mean is the expectation.
+        """
+        rows = self.mean.at(codes, fractions)
+        expected = np.empty(0) if self.pmf is None else self.expectation.evaluate(codes, fractions, n_threads)
+        with Workers(n_threads) as workers:
+            stacked = [draw.stacked for draw in self.draws]
+            return completed_values(rows, stacked, self.shares, expected, self.pmf, workers)
 
     def predictive(self, each: Array) -> "Mixture":
         """The predictive distribution at rows where the draws have these values (D, M, K)."""

@@ -8,15 +8,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from csid._fit.als import ALSOptions, ALSResult, Update, fit_als
+from csid._fit.completions import Completions
 from csid._fit.factors import Factors, random_factors, stack_factors
+from csid._fit.missing_cells import LevelPMF
 from csid._fit.problem import Problem, merge_repeated_cells
 from csid._fit.statistics import Workers
-from csid.cpd import CPD
+from csid.cpd import CPD, ConditionalCPD
 from csid.encoding import Encoding, Interpolation, Missing, fit_encoding
 from csid.estimator import TensorRegressor, centre_and_scale, problem_of
 from csid.inputs import (
@@ -58,8 +60,14 @@ class CSIDRegressor(TensorRegressor):
     missing : {"marginalize", "level"}, default="marginalize"
         Average over a missing predictor with its marginal distribution, as in the paper, or give "missing" a level of
         its own in predictors that have missing cells in training.
+    pmf_rank : int or "auto", default="auto"
+        Classes of the joint distribution of the predictors that missing cells follow, when they are averaged over. 1 is
+        the paper's: predictors are independent. With more, a prediction is the average given the observed cells, and a
+        training row that lacks some stands for several completions of it. "auto" is as many as make held-out rows
+        likeliest, and 1 where training rows lack nothing.
     ridge : float, default=2e-5
-        Penalty rho on the squared entries of the factors.
+        Penalty rho on the squared entries of the factors; of a predictor with more than 25 levels, the paper's number,
+        that times 25 over their number, so that it does not grow with them.
     smoothness : float, array-like or dict, default=0.03
         Penalty mu on squared differences of neighbouring levels, one number, one per predictor, or by name. Categories
         have no neighbours and ignore it.
@@ -99,6 +107,8 @@ class CSIDRegressor(TensorRegressor):
         The fitted tensor, in the units of y.
     encoding_ : Encoding
         The levels of each predictor and their marginals.
+    pmf_ : JointPMF or None
+        The joint distribution that missing cells follow; None for the product of the marginals.
     n_iter_ : int
         Sweeps made (of the longest member).
     objective_history_, validation_history_ : list of arrays
@@ -148,6 +158,7 @@ class CSIDRegressor(TensorRegressor):
         interpolation: Interpolation = "linear",
         categorical_features: Any = "from_dtype",
         missing: Missing = "marginalize",
+        pmf_rank: int | Literal["auto"] = "auto",
         ridge: float = 2e-5,
         smoothness: Any = 0.03,
         smoothness_order: int = 1,
@@ -170,6 +181,7 @@ class CSIDRegressor(TensorRegressor):
         self.interpolation = interpolation
         self.categorical_features = categorical_features
         self.missing = missing
+        self.pmf_rank = pmf_rank
         self.ridge = ridge
         self.smoothness = smoothness
         self.smoothness_order = smoothness_order
@@ -228,6 +240,8 @@ class CSIDRegressor(TensorRegressor):
                 self.missing,
                 categorical_flags(self.categorical_features, names),
             )
+        joint = self.pmf_ if continued else self._fit_pmf(_safe_indexing(X, train), len(train), weights[train], rng)
+        pmf = None if joint is None else joint.on(encoding)
         targets = y.reshape(n_rows, -1)
         centre, scale = centre_and_scale(targets[train], weights[train])
         problem = problem_of(encoding, rows, weights, (targets - centre) / scale)
@@ -248,11 +262,13 @@ class CSIDRegressor(TensorRegressor):
             n_iter_no_change=self.n_iter_no_change,
         )
         starts = [_restandardised(member, centre, scale) for member in self.members_] if continued else []
-        results = self._fit_members(problem, validation, options, starts, rng)
+        results = self._fit_members(problem, validation, options, starts, rng, pmf)
 
         self.encoding_ = encoding  # not before: an interrupted fit must not part the levels from the factors
+        self.pmf_ = joint
         self.members_ = tuple(CPD.of(result.factors, centre, scale) for result in results)
         self.cpd_ = self.members_[0] if len(results) == 1 else CPD.average(self.members_)
+        self._expectation = self.cpd_ if pmf is None else ConditionalCPD(self.cpd_, pmf)
         self.objective_history_ = [np.array(result.objective) for result in results]
         self.validation_history_ = [np.array(result.validation) for result in results]
         self.n_iter_ = max(len(result.objective) for result in results)
@@ -278,6 +294,7 @@ class CSIDRegressor(TensorRegressor):
         places = [f"member.{m}" for m in range(header.whole("members", 1, len(arrays.left)))]
         self.members_ = tuple(unpack_cpd(self.encoding_, outputs, arrays, place) for place in places)
         self.cpd_ = self.members_[0] if len(places) == 1 else CPD.average(self.members_)
+        self._expectation = self.cpd_ if self.pmf_ is None else ConditionalCPD(self.cpd_, self.pmf_.on(self.encoding_))
         self.objective_history_ = [arrays.take(f"{place}.objective", (-1,)) for place in places]
         self.validation_history_ = [arrays.take(f"{place}.validation", (-1,)) for place in places]
 
@@ -331,16 +348,18 @@ class CSIDRegressor(TensorRegressor):
         options: ALSOptions,
         starts: list[Factors],
         rng: np.random.Generator,
+        pmf: LevelPMF | None,
     ) -> list[ALSResult]:
         """One result per member of the ensemble: the best of its starts."""
         seeds = rng.integers(2**63, size=(self.n_estimators, self.n_init))
-        whole = merge_repeated_cells(problem) if self.n_estimators == 1 else problem
+        completed = pmf is not None and len(problem.incomplete) > 0
+        whole = merge_repeated_cells(problem) if self.n_estimators == 1 and not completed else problem
         interrupted = threading.Event()
 
         def run(member: int, start: int, on_sweep: OnSweep, workers: Workers) -> ALSResult:
             own, held_out = whole, validation
             if self.n_estimators > 1:
-                own, out_of_bag = _bootstrap(problem, np.random.default_rng([seeds[member, 0], 1]))
+                own, out_of_bag = _bootstrap(problem, np.random.default_rng([seeds[member, 0], 1]), not completed)
                 if validation is None and self._stops_early(problem.n_rows) and out_of_bag is not None:
                     held_out = out_of_bag
             first = (
@@ -354,7 +373,10 @@ class CSIDRegressor(TensorRegressor):
                     raise KeyboardInterrupt
                 on_sweep(objective, error)
 
-            return fit_als(own, options, first, workers, held_out, watched)
+            completions = None
+            if pmf is not None and completed:
+                completions = Completions.of(own, pmf, np.random.default_rng([seeds[member, start], 2]), workers)
+            return fit_als(own, options, first, workers, held_out, watched, completions, pmf)
 
         jobs = [(member, start) for member in range(self.n_estimators) for start in range(self.n_init)]
         threads = self._threads()
@@ -381,14 +403,12 @@ def _label(job: tuple[int, int], members: int, starts: int) -> str:
     return ", ".join(parts) or "ALS"
 
 
-def _bootstrap(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Problem | None]:
-    """Rows drawn with replacement, merged, and the rows that were not drawn."""
+def _bootstrap(problem: Problem, rng: np.random.Generator, merge: bool) -> tuple[Problem, Problem | None]:
+    """Rows drawn with replacement, merged if they may be, and the rows that were not drawn."""
     counts = np.bincount(rng.integers(problem.n_rows, size=problem.n_rows), minlength=problem.n_rows)
     left_out = counts == 0
-    return (
-        merge_repeated_cells(problem.reweighted(counts.astype(np.float64))),
-        problem.take(left_out) if left_out.any() else None,
-    )
+    drawn = problem.reweighted(counts.astype(np.float64))
+    return merge_repeated_cells(drawn) if merge else drawn, problem.take(left_out) if left_out.any() else None
 
 
 def _restandardised(member: CPD, centre: Array, scale: Array) -> Factors:

@@ -329,7 +329,7 @@ def test_early_stopping_returns_the_factors_of_the_best_sweep() -> None:
     assert best < len(result.validation) - 1
     assert result.best_sweep == best
     assert result.score == result.validation[best]
-    assert mean_squared_error(held_out, result.factors, Workers()) == result.validation[best]
+    assert mean_squared_error(held_out, result.factors, None, Workers()) == result.validation[best]
     again = _fit(problem, replace(options, max_iter=best + 1), _start(problem, 4))
     assert_array_equal(result.factors.table, again.factors.table)
 
@@ -338,7 +338,7 @@ def test_the_held_out_error_is_a_weighted_mean() -> None:
     problem = build_problem(9, levels=(3, 4), rows=50, outputs=2, linear=True, missing=0.2, weighted=True)
     factors = build_factors(problem, 3, 9)
     errors = ((problem.targets - values(problem, model_of(factors))) ** 2).sum(axis=1)
-    error = mean_squared_error(problem, factors, Workers())
+    error = mean_squared_error(problem, factors, None, Workers())
     assert_allclose(error, np.average(errors, weights=problem.weights), rtol=1e-12)
 
 

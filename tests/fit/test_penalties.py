@@ -46,7 +46,7 @@ def test_no_smoothness_leaves_the_diagonal_alone() -> None:
 def _penalty(size: tuple[int, int], rho: float, mu: float, order: int) -> Penalty:
     """That of two factors alike."""
     levels, ordered = (np.full(2, number, dtype=np.intp) for number in size)
-    return Penalty(levels, ordered, rho, np.full(2, mu), order, np.array([0, size[0] + 1]), 2 * size[0] + 3)
+    return Penalty(levels, ordered, np.full(2, rho), np.full(2, mu), order, np.array([0, size[0] + 1]), 2 * size[0] + 3)
 
 
 @given(sizes, orders, strengths, strengths, st.integers(1, 5), seeds)

@@ -1,6 +1,6 @@
 """Alternating least squares for the smooth, low-rank completion problem, Eq. (7) of the paper.
 
-    min  1/M sum_m s_m |y_m - b - f(x_m)|^2  +  sum_n rho ||A_n||_F^2  +  sum_n mu_n ||T_n A_n||_F^2
+    min  1/M sum_m s_m |y_m - b - f(x_m)|^2  +  sum_n rho_n ||A_n||_F^2  +  sum_n mu_n ||T_n A_n||_F^2
 
 A sweep minimises over one factor after another, then over the output factor (several outputs), then over the bias, and
 last over the scales that components share out among their factors. No step can raise the objective.
@@ -14,13 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit import updates
+from csid._fit.completions import Completions
 from csid._fit.conjugate_gradients import NormalOperator, solve_mode
 from csid._fit.factors import Factors, table_offsets, table_rows
+from csid._fit.missing_cells import LevelPMF, expected_values
 from csid._fit.penalties import Penalty
 from csid._fit.problem import Problem
 from csid._fit.statistics import LevelSums, Workers, level_sums, output_sums, partial_products, residual_sums
 
 Array = NDArray[np.float64]
+
+LEVELS_OF_PAPER = 25
 
 Update = Literal["mode", "row", "cg"]
 Status = Literal["converged", "early_stopped", "max_iter"]
@@ -35,6 +39,8 @@ class ALSOptions:
     """What a user may choose of a fit.
 
     smoothness : mu_n, one per mode; modes without ordered levels ignore theirs.
+    ridge : rho of a mode with as many levels as the paper's, 25, or fewer. With more it is lower, so that a finer grid
+        of the same curve costs the same.
     """
 
     ridge: float
@@ -45,6 +51,10 @@ class ALSOptions:
     max_iter: int = 100
     tol: float = 1e-4
     n_iter_no_change: int = 5
+
+    def ridges(self, levels: NDArray[np.intp]) -> Array:
+        """rho_n of modes with these levels."""
+        return np.asarray(self.ridge * np.minimum(1.0, LEVELS_OF_PAPER / levels))
 
 
 @dataclass
@@ -76,13 +86,13 @@ class Penalties:
 
     @classmethod
     def of(cls, problem: Problem, options: ALSOptions) -> "Penalties":
-        rho, order, K = options.ridge, options.smoothness_order, problem.n_outputs
+        order, K = options.smoothness_order, problem.n_outputs
         mu, output_mu = np.array(options.smoothness, np.float64), np.array([options.output_smoothness])
         levels, outputs = problem.levels, np.array([K])
         rows = table_rows(levels)
         return cls(
-            Penalty(levels, problem.ordered, rho, mu, order, table_offsets(levels), rows),
-            Penalty(outputs, outputs, rho, output_mu, order, np.zeros(1, np.intp), K),
+            Penalty(levels, problem.ordered, options.ridges(levels), mu, order, table_offsets(levels), rows),
+            Penalty(outputs, outputs, options.ridges(outputs), output_mu, order, np.zeros(1, np.intp), K),
         )
 
     def per_component(self, factors: Factors) -> Array:
@@ -101,19 +111,26 @@ def fit_als(
     workers: Workers,
     validation: Problem | None = None,
     on_sweep: Callable[[float, float | None], None] = lambda objective, held_out: None,
+    completions: Completions | None = None,
+    pmf: LevelPMF | None = None,
 ) -> ALSResult:
     """Sweep from `factors` (changed in place) until the objective, or the held-out error, stops falling.
 
     With `validation` rows, the factors of the best sweep are returned.
+    pmf : joint PMF that missing cells follow; completions : the rows completed by it, instead of those of the problem.
     """
     penalties = Penalties.of(problem, options)
     result = ALSResult(factors, "max_iter")
     best, unimproved = np.inf, 0
     for sweep_number in range(options.max_iter):
+        if completions is not None:
+            problem = completions.problem
         sweep(problem, options, penalties, factors, workers)
         value = settle_bias(problem, penalties, factors, workers)
+        if completions is not None:
+            value = completions.share_out(factors, workers) + float(penalties.per_component(factors).sum())
         result.objective.append(value)
-        held_out = None if validation is None else mean_squared_error(validation, factors, workers)
+        held_out = None if validation is None else mean_squared_error(validation, factors, pmf, workers)
         if held_out is not None:
             result.validation.append(held_out)
         on_sweep(value, held_out)
@@ -198,6 +215,9 @@ def settle_bias(problem: Problem, penalties: Penalties, factors: Factors, worker
     return squares / problem.total_weight + float(penalties.per_component(factors).sum())
 
 
-def mean_squared_error(problem: Problem, factors: Factors, workers: Workers) -> float:
-    """Weighted mean of squared residuals, summed over outputs."""
-    return float(residual_sums(problem, factors, workers)[1].sum()) / problem.total_weight
+def mean_squared_error(problem: Problem, factors: Factors, pmf: LevelPMF | None, workers: Workers) -> float:
+    """Weighted mean of squared residuals, summed over outputs; missing cells are averaged over."""
+    if pmf is None:
+        return float(residual_sums(problem, factors, workers)[1].sum()) / problem.total_weight
+    residuals = problem.targets - expected_values(problem, factors, pmf, workers)
+    return float(problem.weights @ (residuals**2).sum(axis=1)) / problem.total_weight

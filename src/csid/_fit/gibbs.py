@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from csid._fit import sweeps, updates
 from csid._fit.als import ALSOptions, NumericalTrouble, fit_als
 from csid._fit.factors import Factors, random_factors, table_offsets, table_rows
+from csid._fit.missing_cells import DrawnCells, LevelPMF
 from csid._fit.penalties import penalty_bands
 from csid._fit.problem import Problem
 from csid._fit.statistics import (
@@ -111,7 +112,7 @@ class Chain:
     """A run: its draws, thinned, the state to go on from, and its history.
 
     alpha : noise precisions (K,) after every sweep; residual : mean squared residuals (K,) after every sweep.
-    kept : the sweep of each draw.
+    kept : the sweep of each draw. cells : the missing cells as they were drawn last, if they are.
     """
 
     state: State
@@ -119,6 +120,7 @@ class Chain:
     alpha: list[Array] = field(default_factory=list)
     residual: list[Array] = field(default_factory=list)
     kept: list[int] = field(default_factory=list)
+    cells: DrawnCells | None = None
 
 
 def random_state(problem: Problem, rank: int, rng: np.random.Generator) -> State:
@@ -166,12 +168,26 @@ def run_chain(
     n_draws: int,
     thin: int,
     go_on: Callable[[Chain], bool] = lambda chain: True,
+    pmf: LevelPMF | None = None,
+    heed: float = 1.0,
 ) -> None:
-    """Sweep, and after `n_burn` sweeps keep every `thin`-th of `n_draws` states. Stops early when told not to go on."""
+    """Sweep, and after `n_burn` sweeps keep every `thin`-th of `n_draws` states. Stops early when told not to go on.
+
+    pmf : what missing cells are drawn from, along with the likelihood; without it they are averaged over.
+    heed : the power of the likelihood in that. Below one, cells explain less of what may be noise, as they should where
+        it is not normal.
+    """
+    if pmf is not None and len(problem.incomplete):
+        if chain.cells is None or not np.array_equal(chain.cells.given, problem.cells[0]):
+            chain.cells = DrawnCells.of(problem, pmf, rng, workers)
+        problem = chain.cells.problem
     modes = stacked_modes(problem, prior, mode_priors(problem, prior.smoothness_order))
     heavy = np.isfinite(prior.degrees_of_freedom)
     for sweep in range(n_burn + n_draws):
         scaled = draw_row_scales(problem, prior, chain.state, rng) if heavy else problem
+        if pmf is not None and chain.cells is not None:
+            seed = int(rng.integers(2**63))
+            chain.cells.draw(pmf, chain.state.factors, heed * chain.state.alpha, scaled.weights, seed, workers)
         draw_components(scaled, prior, modes, chain.state, rng, workers)
         chain.residual.append(draw_noise(scaled, prior, chain.state, rng, workers, problem.total_weight))
         chain.alpha.append(chain.state.alpha.copy())

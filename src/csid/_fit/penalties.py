@@ -34,15 +34,15 @@ def penalty_bands(levels: int, ordered: int, rho: float, mu: float, order: int) 
 
 @dataclass(frozen=True)
 class Penalty:
-    """`rho ||A_n||_F^2 + mu_n ||T_n A_n||_F^2` on factors that are stacked in one table.
+    """`rho_n ||A_n||_F^2 + mu_n ||T_n A_n||_F^2` on factors that are stacked in one table.
 
-    levels : (N,) I_n; ordered : (N,) how many of them, from the first, have neighbours; mu : (N,); order : of T_n.
+    levels : (N,) I_n; ordered : (N,) how many of them, from the first, have neighbours; rho, mu : (N,); order : of T_n.
     offsets : (N,) first row of each factor in the table; rows : of the table.
     """
 
     levels: NDArray[np.intp]
     ordered: NDArray[np.intp]
-    rho: float
+    rho: Array
     mu: Array
     order: int
     offsets: NDArray[np.intp]
@@ -51,15 +51,15 @@ class Penalty:
     @cached_property
     def bands(self) -> list[Array]:
         """The diagonals of each factor's penalty, as `penalty_bands` gives them."""
-        numbers = zip(self.levels.tolist(), self.ordered.tolist(), self.mu.tolist(), strict=True)
-        return [penalty_bands(levels, ordered, self.rho, mu, self.order) for levels, ordered, mu in numbers]
+        modes = zip(self.levels, self.ordered, self.rho, self.mu, strict=True)
+        return [penalty_bands(int(I_n), int(ordered), rho, mu, self.order) for I_n, ordered, rho, mu in modes]
 
     @cached_property
     def _row_weights(self) -> tuple[Array, Array]:
         """What the square of a row of the table, and of the difference that starts at it, is multiplied with."""
         squares, differences = np.zeros((self.rows, 1)), np.zeros((self.rows, 1))
         for n, first in enumerate(self.offsets):
-            squares[first : first + self.levels[n]] = self.rho
+            squares[first : first + self.levels[n]] = self.rho[n]
             differences[first : first + max(0, self.ordered[n] - self.order)] = self.mu[n]
         return squares, differences[: max(0, self.rows - self.order) if self.mu.any() else 0]
 

@@ -63,6 +63,11 @@ class Problem:
         return np.array([(codes == I_n).any() for codes, I_n in zip(self.codes.T, self.levels, strict=True)])
 
     @cached_property
+    def incomplete(self) -> NDArray[np.intp]:
+        """Rows in which some predictor is missing."""
+        return np.flatnonzero((self.codes == self.levels).any(axis=1))
+
+    @cached_property
     def roots(self) -> Array:
         return np.sqrt(self.weights)
 

@@ -1,7 +1,17 @@
 """The model file: one safetensors file with a JSON header, nothing in it that could run. See docs/model-file.md."""
 
 from csid.model_file.container import PROTOCOL, ModelFileError, Section, json_number, read, write
-from csid.model_file.parts import Arrays, pack_cpd, pack_draws, pack_encoding, unpack_cpd, unpack_draws, unpack_encoding
+from csid.model_file.parts import (
+    Arrays,
+    pack_cpd,
+    pack_draws,
+    pack_encoding,
+    pack_pmf,
+    unpack_cpd,
+    unpack_draws,
+    unpack_encoding,
+    unpack_pmf,
+)
 
 __all__ = [
     "PROTOCOL",
@@ -12,9 +22,11 @@ __all__ = [
     "pack_cpd",
     "pack_draws",
     "pack_encoding",
+    "pack_pmf",
     "read",
     "unpack_cpd",
     "unpack_draws",
     "unpack_encoding",
+    "unpack_pmf",
     "write",
 ]

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csid._fit.latent_classes import LatentClasses
 from csid.cpd import CPD
 from csid.encoding import CategoricalMode, Encoding, Mode, OrdinalMode
 from csid.encoding.modes import MOST_LEVELS
 from csid.model_file.container import ModelFileError, Section
+from csid.pmf import JointPMF
 from csid.posterior import Draws
 
 Array = NDArray[np.float64]
@@ -65,6 +67,27 @@ def unpack_encoding(predictors: Sequence[Section], arrays: Arrays) -> Encoding:
             raise arrays.wrong(f"marginal.{n}", "is not a distribution")
         marginals.append(p)
     return Encoding(modes, tuple(marginals))
+
+
+def pack_pmf(pmf: JointPMF) -> Packed:
+    lifts = {f"pmf.lift.{n}": lift for n, lift in enumerate(pmf.classes.lifts)}
+    return {"pmf.shares": pmf.classes.shares, **lifts, **_grids(pmf.modes, "pmf.grid")}
+
+
+def unpack_pmf(encoding: Encoding, arrays: Arrays) -> JointPMF:
+    """A joint PMF whose categories are those of an encoding."""
+    shares = arrays.take("pmf.shares", (-1,))
+    if not len(shares) or (shares <= 0.0).any() or abs(shares.sum() - 1.0) > 1e-6:
+        raise arrays.wrong("pmf.shares", "is not a distribution")
+    modes, lifts = [], []
+    for n, mode in enumerate(encoding.modes):
+        if isinstance(mode, OrdinalMode):
+            mode = OrdinalMode(mode.name, _grid(arrays, f"pmf.grid.{n}"), False, False)
+        modes.append(mode)
+        lifts.append(arrays.take(f"pmf.lift.{n}", (mode.n_levels, len(shares))))
+        if (lifts[-1] <= 0.0).any():
+            raise arrays.wrong(f"pmf.lift.{n}", "is not positive")
+    return JointPMF(tuple(modes), LatentClasses(shares, tuple(lifts)))
 
 
 def pack_cpd(cpd: CPD, place: str) -> Packed:

@@ -1,0 +1,75 @@
+"""Rows that lack predictors, for least squares under a joint PMF: each becomes several rows, completed by the PMF.
+
+The completions x_mj of row m share its weight s_m by how well they explain its target: with e_mj the error of one,
+
+    loss of row m = -2 sigma^2 log( 1/J sum_j exp(-e_mj^2 / 2 sigma^2) ),      shares_mj ~ exp(-e_mj^2 / 2 sigma^2)
+
+which is e_m^2 for a complete row, and otherwise, up to a constant, the negative log-likelihood under normal noise of
+variance sigma^2. Least squares with the shares fixed, then new shares, is expectation maximisation: neither step can
+raise the loss, and neither can a lower sigma^2, which follows the residuals as they fall.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._fit.factors import Factors
+from csid._fit.latent_classes import posterior
+from csid._fit.missing_cells import LevelPMF
+from csid._fit.problem import Problem
+from csid._fit.statistics import Workers, values_of_rows
+
+Array = NDArray[np.float64]
+
+_MOST_COMPLETIONS, _FEWEST_COMPLETIONS, _COMPLETED_ROWS = 16, 2, 400_000
+
+
+@dataclass
+class Completions:
+    """A problem of completed rows.
+
+    problem : its rows; those of one owner come after one another. starts : (M,) the first row of each owner.
+    given : (M,) weights of the owners; variance : sigma^2.
+    """
+
+    problem: Problem
+    starts: NDArray[np.intp]
+    given: Array
+    variance: float
+
+    @classmethod
+    def of(cls, problem: Problem, pmf: LevelPMF, rng: np.random.Generator, workers: Workers) -> "Completions":
+        """Several completions of every row that lacks predictors, and at first equal shares."""
+        rows = problem.incomplete
+        J = min(_MOST_COMPLETIONS, max(_FEWEST_COMPLETIONS, _COMPLETED_ROWS // len(rows)))
+        counts = np.ones(problem.n_rows, np.intp)
+        counts[rows] = J
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        owners = np.repeat(np.arange(problem.n_rows), counts)
+        each = problem.take(owners)
+        codes = each.codes.copy(order="F")
+        lacking = problem.take(rows)
+        probabilities = posterior(pmf.scores(lacking.codes, lacking.fractions, workers))
+        for j in range(J):
+            for part in np.array_split(np.arange(len(rows)), min(64, max(1, len(rows)))):
+                u = rng.random(problem.n_modes + 1)
+                codes[starts[rows[part]] + j] = pmf.completed(lacking.codes[part], probabilities[part], u)
+        weights = (problem.weights / counts)[owners]
+        mean = problem.weights @ problem.targets / problem.total_weight
+        variance = float((problem.weights @ (problem.targets - mean) ** 2).sum()) / problem.total_weight
+        return cls(replace(each, codes=codes, weights=weights), starts, problem.weights, max(variance, 1e-300))
+
+    def share_out(self, factors: Factors, workers: Workers) -> float:
+        """New shares of the completions, and the mean loss of a row with them."""
+        squares = ((self.problem.targets - values_of_rows(self.problem, factors, workers)) ** 2).sum(axis=1)
+        counts = np.diff(np.append(self.starts, self.problem.n_rows))
+        least = np.minimum.reduceat(squares, self.starts)
+        likelihood = np.exp(-0.5 * (squares - np.repeat(least, counts)) / self.variance)
+        mass = np.add.reduceat(likelihood, self.starts)
+        weights = np.repeat(self.given / mass, counts) * likelihood
+        self.problem = self.problem.with_weights(weights)
+        total = self.given.sum()
+        loss = self.given @ (least - 2.0 * self.variance * np.log(mass / counts)) / total
+        self.variance = max(min(self.variance, float(weights @ squares) / total), 1e-300)
+        return float(loss)

@@ -1,0 +1,214 @@
+"""Latent classes: a joint PMF of the levels that is itself a non-negative CPD, fitted by expectation maximisation.
+
+    Pr(i_1, ..., i_N) = sum_r lambda_r prod_n B_n(i_n, r)
+
+Given its class r, the predictors of a row are independent (Kargas, Sidiropoulos and Fu 2018). Missing cells only drop
+out of the product. B_n is written as a lift over the marginal, `B_n(i, r) = p_n(i) lift_n(c, r)`, constant over the
+levels i in a bin c: so one fit serves any levels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._fit.compiled import inner, kernel
+from csid._fit.statistics import Workers, row_parts
+
+Array = NDArray[np.float64]
+
+_PSEUDO_ROWS = 2.0
+_SPREAD_OF_START = 0.3
+_CLOSE = 1e-5
+
+
+@dataclass(frozen=True)
+class LatentClasses:
+    """R classes of rows over bins of the predictors.
+
+    shares : (R,) lambda; lifts : N arrays (C_n, R), how much likelier a bin is in a class than among all rows.
+    """
+
+    shares: Array
+    lifts: tuple[Array, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shares)
+
+    def scores(self, bins: NDArray[Any], workers: Workers) -> Array:
+        """Logarithms (M, R) of lambda_r times the lifts of a row's observed bins (N, M); bin C_n is a missing cell."""
+        table, offsets = _stacked([np.log(lift) for lift in self.lifts])
+        scores = np.empty((bins.shape[1], self.rank))
+
+        def fill(part: tuple[int, int]) -> None:
+            _score(bins, table, offsets, np.log(self.shares), *part, scores)
+
+        workers.map(fill, row_parts(len(scores)))
+        return scores
+
+    def log_likelihood(self, bins: NDArray[Any], weights: Array, workers: Workers) -> float:
+        """Mean logarithm of how much likelier rows are than if the predictors were independent."""
+        scores = self.scores(bins, workers)
+        return float(np.average(np.logaddexp.reduce(scores, axis=1), weights=weights))
+
+
+def posterior(scores: Array) -> Array:
+    """Probabilities (M, R) of the classes from their scores."""
+    likelihood = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(likelihood / likelihood.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of the predictors.
+
+    marginals : N arrays p_n (C_n,), positive; kernels : N arrays (C_n, C_n), in column h the distribution of the bins
+    about bin h. A class is a mixture of such distributions, so that it is smooth over ordered bins.
+    """
+
+    marginals: tuple[Array, ...]
+    kernels: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, marginals: Sequence[Array], ordered: Sequence[bool], reach: int) -> "Bins":
+        """Triangular kernels over ordered bins, down to zero beyond `reach` neighbours, times the marginal."""
+        kernels = []
+        for p, along in zip(marginals, ordered, strict=True):
+            places = np.arange(len(p))
+            apart = np.abs(places[:, None] - places)
+            near = np.maximum(0.0, 1.0 - apart / (reach + 1.0)) if along else np.eye(len(p))
+            kernels.append(p[:, None] * near / (p @ near))
+        return cls(tuple(marginals), tuple(kernels))
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What is fitted: shares (R,), and N arrays (C_n, R) of weights of the kernels in each class."""
+
+    shares: Array
+    weights: tuple[Array, ...]
+
+    @classmethod
+    def random(cls, bins: Bins, rank: int, rng: np.random.Generator) -> "Parameters":
+        """Classes that differ a little from the marginals."""
+        drawn = [rng.dirichlet(np.ones(len(p)), rank).T for p in bins.marginals]
+        pairs = zip(bins.marginals, drawn, strict=True)
+        mixed = [(1.0 - _SPREAD_OF_START) * p[:, None] + _SPREAD_OF_START * other for p, other in pairs]
+        return cls(np.full(rank, 1.0 / rank), tuple(mixed))
+
+    def classes(self, bins: Bins) -> LatentClasses:
+        modes = zip(bins.marginals, bins.kernels, self.weights, strict=True)
+        return LatentClasses(self.shares, tuple(about @ weights / p[:, None] for p, about, weights in modes))
+
+
+def fit_latent_classes(
+    cells: NDArray[Any],
+    bins: Bins,
+    weights: Array,
+    rank: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    sweeps: int,
+) -> LatentClasses:
+    """The classes under which the bins (N, M) of rows are likeliest, by EM from a random start.
+
+    Each class has, beside its rows, some that follow the marginals; that is the prior, and no lift becomes zero.
+    """
+    parameters, before = Parameters.random(bins, rank, rng), -np.inf
+    for _ in range(sweeps if rank > 1 else 1):
+        parameters, value = em_step(parameters, cells, bins, weights, workers)
+        if value - before < _CLOSE:
+            break
+        before = value
+    return parameters.classes(bins)
+
+
+def em_step(
+    parameters: Parameters, cells: NDArray[Any], bins: Bins, weights: Array, workers: Workers
+) -> tuple[Parameters, float]:
+    """One step of EM, and the objective before it: mean log-likelihood plus logarithm of the prior, over the rows."""
+    classes = parameters.classes(bins)
+    table, offsets = _stacked([np.log(lift) for lift in classes.lifts])
+    log_shares = np.log(classes.shares)
+
+    def expect(part: tuple[int, int]) -> tuple[Array, Array, float]:
+        sums, of_classes = np.zeros_like(table), np.zeros(classes.rank)
+        value = _expect(cells, table, offsets, log_shares, weights, *part, sums, of_classes)
+        return sums, of_classes, value
+
+    sums, of_classes, values = zip(*workers.map(expect, row_parts(len(weights))), strict=True)
+    total, mass, value = np.sum(sums, axis=0), np.sum(of_classes, axis=0), float(np.sum(values))
+    value += _PSEUDO_ROWS * float(log_shares.mean())
+    new = []
+    for n, (p, about, old) in enumerate(zip(bins.marginals, bins.kernels, parameters.weights, strict=True)):
+        value += _PSEUDO_ROWS * float((p @ np.log(old)).sum())
+        of_bins = total[offsets[n] : offsets[n] + len(p)] / (p[:, None] * classes.lifts[n])
+        expected = old * (about.T @ of_bins) + _PSEUDO_ROWS * p[:, None]
+        new.append(expected / expected.sum(axis=0))
+    shares = mass + _PSEUDO_ROWS / classes.rank
+    return Parameters(shares / shares.sum(), tuple(new)), value / float(weights.sum())
+
+
+def _stacked(tables: Sequence[Array]) -> tuple[Array, NDArray[np.intp]]:
+    """Tables (C_n, R) under one another, each followed by a row of zeros that stands for a missing cell."""
+    rows = [len(table) + 1 for table in tables]
+    offsets = np.concatenate([[0], np.cumsum(rows)[:-1]]).astype(np.intp)
+    stacked = np.zeros((sum(rows), tables[0].shape[1]))
+    for start, table in zip(offsets, tables, strict=True):
+        stacked[start : start + len(table)] = table
+    return stacked, offsets
+
+
+@inner
+def _score_row(bins: Any, m: int, table: Any, offsets: Any, log_shares: Any, score: Any) -> None:
+    for r in range(len(score)):
+        score[r] = log_shares[r]
+    for n in range(len(offsets)):
+        row = table[offsets[n] + bins[n, m]]
+        for r in range(len(score)):
+            score[r] += row[r]
+
+
+@kernel
+def _score(bins: Any, table: Any, offsets: Any, log_shares: Any, start: int, stop: int, scores: Any) -> None:
+    for m in range(start, stop):
+        _score_row(bins, m, table, offsets, log_shares, scores[m])
+
+
+@kernel
+def _expect(
+    bins: Any,
+    table: Any,
+    offsets: Any,
+    log_shares: Any,
+    weights: Any,
+    start: int,
+    stop: int,
+    sums: Any,
+    of_classes: Any,
+) -> float:
+    """Add the probabilities of the classes, given each row, to the bins that it has; return its log-likelihood."""
+    R = len(log_shares)
+    score = np.empty(R)
+    value = 0.0
+    for m in range(start, stop):
+        _score_row(bins, m, table, offsets, log_shares, score)
+        largest = score[0]
+        for r in range(1, R):
+            largest = max(largest, score[r])
+        total = 0.0
+        for r in range(R):
+            score[r] = np.exp(score[r] - largest)
+            total += score[r]
+        value += weights[m] * (largest + np.log(total))
+        for r in range(R):
+            score[r] *= weights[m] / total
+            of_classes[r] += score[r]
+        for n in range(len(offsets)):
+            row = sums[offsets[n] + bins[n, m]]
+            for r in range(R):
+                row[r] += score[r]
+    return value

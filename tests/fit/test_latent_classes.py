@@ -1,0 +1,124 @@
+"""Latent classes: the likelihood, what a step of EM does to it, and what is found."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from csid._fit.latent_classes import Bins, LatentClasses, Parameters, em_step, fit_latent_classes, posterior
+from csid._fit.statistics import Workers
+
+Array = np.ndarray
+
+
+def _cells(seed: int, counts: tuple[int, ...] = (4, 3, 5), rows: int = 60, missing: float = 0.3) -> Array:
+    """Bins (N, M), C_n for a missing cell."""
+    rng = np.random.default_rng(seed)
+    cells = np.array([rng.integers(0, C, rows) for C in counts])
+    return np.where(rng.random(cells.shape) < missing, np.array(counts)[:, None], cells).astype(np.uint8)
+
+
+def _bins(seed: int, counts: tuple[int, ...] = (4, 3, 5), reach: int = 1) -> Bins:
+    rng = np.random.default_rng([seed, 1])
+    marginals = [rng.dirichlet(3.0 * np.ones(C)) for C in counts]
+    return Bins.of(marginals, [n != 1 for n in range(len(counts))], reach)
+
+
+def _classes(seed: int, bins: Bins, rank: int) -> LatentClasses:
+    return Parameters.random(bins, rank, np.random.default_rng([seed, 2])).classes(bins)
+
+
+def test_scores_are_the_logarithms_of_shares_times_lifts() -> None:
+    bins, cells = _bins(0), _cells(0)
+    classes = _classes(0, bins, 3)
+    expected = np.zeros((cells.shape[1], 3))
+    for m in range(cells.shape[1]):
+        for r in range(3):
+            factors = [lift[c, r] for lift, c in zip(classes.lifts, cells[:, m], strict=True) if c < len(lift)]
+            expected[m, r] = np.log(classes.shares[r] * np.prod(factors))
+    scores = classes.scores(cells, Workers())
+    assert_allclose(scores, expected, atol=1e-12)
+    assert_allclose(posterior(scores), np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True), atol=1e-12)
+    weights = np.arange(1.0, 61.0)
+    likelihood = np.average(np.log(np.exp(expected).sum(axis=1)), weights=weights)
+    assert_allclose(classes.log_likelihood(cells, weights, Workers()), likelihood)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), rank=st.integers(1, 6), reach=st.integers(0, 3), missing=st.sampled_from([0.0, 0.4]))
+def test_no_step_lowers_the_objective(seed: int, rank: int, reach: int, missing: float) -> None:
+    bins, cells = _bins(seed, reach=reach), _cells(seed, missing=missing)
+    rng = np.random.default_rng(seed)
+    weights, parameters = rng.uniform(0.1, 2.0, cells.shape[1]), Parameters.random(bins, rank, rng)
+    values = []
+    for _ in range(12):
+        parameters, value = em_step(parameters, cells, bins, weights, Workers())
+        values.append(value)
+    assert (np.diff(values) >= -1e-12).all()
+
+
+def test_the_objective_is_the_likelihood_and_the_prior() -> None:
+    bins, cells, weights = _bins(1), _cells(1), np.full(60, 2.0)
+    parameters = Parameters.random(bins, 3, np.random.default_rng(0))
+    _, value = em_step(parameters, cells, bins, weights, Workers())
+    prior = 2.0 * np.log(parameters.shares).mean()
+    prior += sum(2.0 * (p[:, None] * np.log(B)).sum() for p, B in zip(bins.marginals, parameters.weights, strict=True))
+    assert_allclose(value, parameters.classes(bins).log_likelihood(cells, weights, Workers()) + prior / 120.0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), reach=st.integers(0, 4))
+def test_a_class_is_a_distribution_over_the_bins(seed: int, reach: int) -> None:
+    bins = _bins(seed, reach=reach)
+    classes = fit_latent_classes(_cells(seed), bins, np.ones(60), 4, np.random.default_rng(seed), Workers(), 20)
+    assert_allclose(classes.shares.sum(), 1.0)
+    for p, lift in zip(bins.marginals, classes.lifts, strict=True):
+        assert (lift > 0.0).all()
+        assert_allclose(p @ lift, np.ones(4))
+
+
+def test_kernels_reach_as_far_as_they_should_and_only_over_ordered_bins() -> None:
+    bins = _bins(0, (6, 4), reach=2)
+    near, category = bins.kernels
+    assert_allclose(near.sum(axis=0), np.ones(6))
+    assert_array_equal(near > 0.0, np.abs(np.subtract.outer(np.arange(6), np.arange(6))) <= 2)
+    assert_array_equal(category, np.eye(4))
+
+
+def test_a_single_class_says_that_predictors_are_independent() -> None:
+    """Whose marginals are those of the rows."""
+    cells = _cells(3, missing=0.0)
+    marginals = [np.bincount(row, minlength=C) / 60 for row, C in zip(cells, (4, 3, 5), strict=True)]
+    classes = fit_latent_classes(
+        cells, Bins.of(marginals, [True] * 3, 0), np.ones(60), 1, np.random.default_rng(0), Workers(), 5
+    )
+    assert_array_equal(classes.shares, [1.0])
+    for lift in classes.lifts:
+        assert_allclose(lift, 1.0)
+
+
+def test_two_kinds_of_rows_are_told_apart_though_cells_are_missing() -> None:
+    rng = np.random.default_rng(0)
+    kind = rng.random(2000) < 0.3
+    cells = np.array([np.where(rng.random(2000) < 0.9, kind, ~kind) for _ in range(5)]).astype(np.uint8)
+    cells[rng.random(cells.shape) < 0.3] = 2
+    marginals = [np.bincount(row[row < 2], minlength=2) / (row < 2).sum() for row in cells]
+    bins = Bins.of(marginals, [False] * 5, 0)
+    classes = fit_latent_classes(cells, bins, np.ones(2000), 2, rng, Workers(), 200)
+    rare = int(np.argmin(classes.shares))
+    assert_allclose(classes.shares[rare], 0.3, atol=0.04)
+    for p, lift in zip(marginals, classes.lifts, strict=True):
+        assert_allclose(p[1] * lift[1, rare], 0.9, atol=0.05)
+    assert classes.log_likelihood(cells, np.ones(2000), Workers()) > 0.3
+
+
+@pytest.mark.parametrize("rows", [50, 70_000])
+def test_threads_do_not_change_a_bit(rows: int) -> None:
+    bins, cells = _bins(4), _cells(4, rows=rows)
+    with Workers(3) as three:
+        many = fit_latent_classes(cells, bins, np.ones(rows), 3, np.random.default_rng(0), three, 3)
+    one = fit_latent_classes(cells, bins, np.ones(rows), 3, np.random.default_rng(0), Workers(), 3)
+    assert_array_equal(many.shares, one.shares)
+    for a, b in zip(many.lifts, one.lifts, strict=True):
+        assert_array_equal(a, b)

@@ -1,0 +1,178 @@
+"""Missing cells under a joint PMF, against enumeration of all that they could be."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from csid._fit.factors import Factors
+from csid._fit.gibbs import Chain, Prior, random_state, run_chain
+from csid._fit.latent_classes import LatentClasses, posterior
+from csid._fit.missing_cells import DrawnCells, LevelPMF, completed_values, expected_values
+from csid._fit.problem import Problem
+from csid._fit.statistics import Workers, values_of_rows
+from fit.strategies import build_factors, build_problem
+
+Array = np.ndarray
+LEVELS = (4, 3, 5)
+
+
+def _pmf(seed: int, problem: Problem, rank: int = 3) -> LevelPMF:
+    """Neighbouring levels share a bin in the first mode; elsewhere a bin is a level."""
+    rng = np.random.default_rng([seed, 9])
+    bins = [np.arange(I_n) // (2 if n == 0 else 1) for n, I_n in enumerate(problem.levels)]
+    masses = [np.bincount(b, p) for b, p in zip(bins, problem.marginals, strict=True)]
+    drawn = [rng.dirichlet(np.ones(len(mass)), rank).T for mass in masses]
+    lifts = tuple(B / mass[:, None] for B, mass in zip(drawn, masses, strict=True))
+    return LevelPMF(LatentClasses(rng.dirichlet(np.ones(rank)), lifts), tuple(bins), problem.marginals)
+
+
+def _joint(pmf: LevelPMF) -> Array:
+    """The whole tensor of probabilities (I_1, ..., I_N)."""
+    tensor = np.zeros(tuple(pmf.levels))
+    for r, share in enumerate(pmf.classes.shares):
+        part = np.array(share)
+        for B in pmf.given_class:
+            part = np.multiply.outer(part, B[:, r])
+        tensor += part
+    return tensor
+
+
+def _completions(pmf: LevelPMF, problem: Problem, m: int) -> tuple[list[tuple[int, ...]], Array]:
+    """All that row m could be, and the probabilities of it given the observed cells, which count at nearest levels."""
+    joint = _joint(pmf)
+    codes = problem.codes[m].astype(int)
+    nearest = codes + (problem.fractions[m] > 0.5) if len(problem.fractions) else codes
+    bins = [np.append(b, -1) for b in pmf.bins]
+    choices = [range(I) if c == I else [c] for c, I in zip(codes, pmf.levels, strict=True)]
+    cells, masses = list(product(*choices)), []
+    for cell in cells:
+        at = [near if c < I else i for near, c, i, I in zip(nearest, codes, cell, pmf.levels, strict=True)]
+        scale = np.prod(
+            [pmf.marginals[n][i] for n, (i, c) in enumerate(zip(at, codes, strict=True)) if c < pmf.levels[n]]
+        )
+        assert all(bins[n][i] >= 0 for n, i in enumerate(at))
+        masses.append(joint[tuple(at)] / scale)
+    return cells, np.array(masses) / np.sum(masses)
+
+
+def _value(problem: Problem, factors: Factors, m: int, cell: tuple[int, ...]) -> Array:
+    one = problem.take(np.array([m]))
+    return values_of_rows(replace(one, codes=np.array([cell], one.codes.dtype)), factors, Workers())[0]
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), linear=st.booleans(), outputs=st.integers(1, 3), rank=st.integers(1, 5))
+def test_the_expectation_is_the_sum_over_all_completions(seed: int, linear: bool, outputs: int, rank: int) -> None:
+    problem = build_problem(seed, levels=LEVELS, rows=20, linear=linear, outputs=outputs, missing=0.4)
+    pmf, factors = _pmf(seed, problem, rank), build_factors(problem, 3, seed)
+    expected = expected_values(problem, factors, pmf, Workers())
+    for m in range(problem.n_rows):
+        cells, shares = _completions(pmf, problem, m)
+        brute = sum(share * _value(problem, factors, m, cell) for cell, share in zip(cells, shares, strict=True))
+        assert_allclose(expected[m], brute, rtol=1e-7, atol=1e-7)
+
+
+def test_classes_that_are_alike_are_the_marginals() -> None:
+    problem = build_problem(0, levels=LEVELS, rows=50, missing=0.4, linear=True)
+    pmf, factors = _pmf(0, problem), build_factors(problem, 4, 0)
+    ones = tuple(np.ones_like(lift) for lift in pmf.classes.lifts)
+    alike = replace(pmf, classes=LatentClasses(pmf.classes.shares, ones))
+    averaged = values_of_rows(problem, factors, Workers())
+    assert_allclose(expected_values(problem, factors, alike, Workers()), averaged, atol=1e-9)
+
+
+def test_without_a_joint_pmf_missing_cells_follow_the_marginals() -> None:
+    problem = build_problem(1, levels=LEVELS, rows=50, missing=0.4)
+    factors = build_factors(problem, 4, 0)
+    assert_array_equal(expected_values(problem, factors, None, Workers()), values_of_rows(problem, factors, Workers()))
+
+
+def test_completions_at_evenly_spread_quantiles_follow_the_pmf() -> None:
+    problem = build_problem(2, levels=LEVELS, rows=1)
+    problem = replace(problem, codes=np.array([[4, 1, 5]], np.uint8))
+    pmf = _pmf(2, problem)
+    cells, shares = _completions(pmf, problem, 0)
+    probabilities = posterior(pmf.scores(problem.codes, problem.fractions, Workers()))
+    rng, counts = np.random.default_rng(0), dict.fromkeys(cells, 0)
+    for u in rng.random((20_000, 4)):
+        counts[tuple(pmf.completed(problem.codes, probabilities, u)[0].tolist())] += 1
+    assert_allclose(np.array(list(counts.values())) / 20_000, shares, atol=0.015)
+
+
+def test_draws_that_fill_in_cells_differ_and_keep_the_mean() -> None:
+    problem = build_problem(3, levels=LEVELS, rows=40, missing=0.3, outputs=2)
+    pmf = _pmf(3, problem)
+    draws = [build_factors(problem, 3, seed) for seed in range(7)]
+    shares = np.random.default_rng(0).dirichlet(np.ones(7))
+    expected = np.tensordot(shares, [expected_values(problem, draw, pmf, Workers()) for draw in draws], 1)
+    values = completed_values(problem, draws, shares, expected, pmf, Workers())
+    assert_allclose(np.tensordot(shares, values, 1), expected, atol=1e-9)
+    complete = np.setdiff1d(np.arange(40), problem.incomplete)
+    for value, draw in zip(values, draws, strict=True):
+        assert_array_equal(value[complete], values_of_rows(problem, draw, Workers())[complete])
+    same = completed_values(problem, [draws[0]] * 7, shares, expected, pmf, Workers())
+    assert np.ptp(same[:, problem.incomplete], axis=0).max() > 0.1
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("heed", [1.0, 0.0])
+def test_cells_are_drawn_from_the_pmf_times_the_likelihood(linear: bool, heed: float) -> None:
+    """Many copies of a row: what they hold after some sweeps, beside the enumeration of all completions."""
+    one = build_problem(5, levels=LEVELS, rows=1, outputs=2)
+    fractions = np.array([[0.0, 0.3, 0.0]], np.float32) if linear else one.fractions
+    copies = 20_000
+    rows = replace(
+        one,
+        codes=np.repeat(np.array([[4, 1, 5]], np.uint8), copies, axis=0),
+        fractions=np.repeat(fractions, copies, axis=0) if linear else fractions,
+        weights=np.full(copies, 1.5),
+        targets=np.repeat(one.targets, copies, axis=0),
+    )
+    pmf, factors, alpha = _pmf(5, rows), build_factors(rows, 3, 5), np.array([0.7, 0.2])
+    rng = np.random.default_rng(0)
+    drawn = DrawnCells.of(rows, pmf, rng, Workers())
+    for _ in range(30):
+        drawn.draw(pmf, factors, heed * alpha, rows.weights, int(rng.integers(2**63)), Workers())
+    cells, prior = _completions(pmf, rows, 0)
+    errors = np.array([(alpha * (rows.targets[0] - _value(rows, factors, 0, cell)) ** 2).sum() for cell in cells])
+    exact = prior * np.exp(-0.5 * heed * 1.5 * errors)
+    found = [np.mean((drawn.problem.codes == cell).all(axis=1)) for cell in cells]
+    assert_allclose(found, exact / exact.sum(), atol=0.012)
+    assert np.abs(exact / exact.sum() - prior).max() > 0.1 or heed == 0.0
+
+
+def test_observed_cells_stay_and_threads_do_not_change_a_bit() -> None:
+    problem = build_problem(6, levels=LEVELS, rows=40_000, missing=0.3)
+    pmf, factors = _pmf(6, problem), build_factors(problem, 3, 6)
+    results = []
+    for threads in (1, 3):
+        with Workers(threads) as workers:
+            drawn = DrawnCells.of(problem, pmf, np.random.default_rng(0), workers)
+            drawn.draw(pmf, factors, np.ones(1), problem.weights, 11, workers)
+            results.append(drawn.problem.codes.copy())
+    assert_array_equal(results[0], results[1])
+    absent = problem.codes == problem.levels
+    assert_array_equal(results[0][~absent], problem.codes[~absent])
+    assert (results[0] < problem.levels).all()
+
+
+def test_a_chain_with_drawn_cells_goes_on_from_them() -> None:
+    problem = build_problem(7, levels=LEVELS, rows=60, missing=0.3)
+    pmf = _pmf(7, problem)
+
+    def chain(parts: list[int]) -> Chain:
+        rng = np.random.default_rng(1)
+        run = Chain(random_state(problem, 2, rng))
+        for sweeps in parts:
+            run_chain(problem, Prior(), run, rng, Workers(), 0, sweeps, 1, pmf=pmf)
+        return run
+
+    whole, parts = chain([6]), chain([4, 2])
+    assert_array_equal(whole.state.factors.table, parts.state.factors.table)
+    assert whole.cells is not None
+    assert_array_equal(problem.codes == problem.levels, problem.levels == whole.cells.given.T)
