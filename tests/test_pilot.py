@@ -14,7 +14,7 @@ from csid.pilot import Pilot, Plan, Sampled
 from csid.portfolio import SETTINGS, Job, run_jobs
 
 Array = np.ndarray
-PLAN = Plan(1, 30, 10, 500, 4, 1, 4, 10, 10)
+PLAN = Plan(1, 30, 10, 500, 4, 1, 4, 10, 10, 10_000)
 CODING = Coding("auto", "linear", "marginalize", merge=True)
 
 

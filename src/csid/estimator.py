@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csid._fit.problem import Problem
 from csid.cpd import CPD, ConditionalCPD
-from csid.encoding import EncodedRows, Encoding, Interpolation
+from csid.encoding import EncodedRows, Encoding, Interpolation, any_missing
 from csid.encoding.modes import MOST_LEVELS
 from csid.explain.importance import factor_variation
 from csid.inputs import categorical_flags, check_table, number_of_rows
@@ -160,12 +160,14 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
-    def _fit_pmf(self, X: Any, n_rows: int, weights: Array, rng: np.random.Generator) -> JointPMF | None:
+    def _fit_pmf(self, X: Any, train: NDArray[np.intp], weights: Array, rng: np.random.Generator) -> JointPMF | None:
         """The joint PMF of the predictors, where it is wanted: if rows lack some, or a rank above one is asked for."""
-        if self.pmf_rank == 1 or self.missing == "level":
+        if self.pmf_rank == 1 or self.missing == "level" or (self.pmf_rank == "auto" and not any_missing(X)):
             return None
         flags = categorical_flags(self.categorical_features, self._names())
-        return fit_joint_pmf(X, n_rows, self._names(), weights, flags, self.pmf_rank, rng, self._threads())
+        rows = _safe_indexing(X, train)
+        given = (weights[train], flags, self.pmf_rank, rng, self._threads())
+        return fit_joint_pmf(rows, len(train), self._names(), *given)
 
     def _names(self) -> list[str]:
         given = getattr(self, "feature_names_in_", None)

@@ -13,7 +13,7 @@ from csid._fit.gibbs import Chain
 from csid._fit.missing_cells import LevelPMF
 from csid._fit.problem import Problem
 from csid.coding import Coding, Encoder, Table
-from csid.portfolio import Job, Setting, chains_per_setting, stacking_shares, values_at
+from csid.portfolio import Job, Setting, chains_per_setting, stacking_shares, strongest, values_at
 from csid.posterior import Mixture
 from csid.spread import Spread, fit_spread
 
@@ -24,6 +24,7 @@ _FEWEST_ROWS = 60
 _PARTS = 5
 _FEWEST_LACKING = 5
 _LARGEST_GAIN = 0.5
+_FEWEST_CHAINS, _FEWEST_DRAWS = 2, 6
 
 
 class Plan(NamedTuple):
@@ -33,6 +34,8 @@ class Plan(NamedTuple):
     pilot_rows, pilot_rank : most rows, and largest rank, of the pilot.
     pilot_held_out : rows to hold out at least; a fifth at a time is held out until there are as many.
     chains, burn, draws : chains of the fit, and their sweeps.
+    rows : of the fit, up to which that much is sampled. With more rows it is less: each says less that is new, and
+        chains differ less.
     """
 
     pilot_chains: int
@@ -44,6 +47,15 @@ class Plan(NamedTuple):
     chains: int
     burn: int
     draws: int
+    rows: int
+
+    def on(self, n_rows: int) -> "Plan":
+        """The plan for a fit to so many rows."""
+        excess = max(1.0, n_rows / self.rows)
+        return self._replace(
+            chains=max(min(_FEWEST_CHAINS, self.chains), round(self.chains / math.sqrt(excess))),
+            draws=max(min(_FEWEST_DRAWS, self.draws), round(self.draws / excess)),
+        )
 
 
 class Sampled(NamedTuple):
@@ -199,7 +211,7 @@ class Pilot:
         everyone = [sampled[at] for at in different]
         means = np.array([each.mean for each in everyone])
         shares = np.zeros(len(settings))
-        shares[different] = stacking_shares(means, self.truth, self.weights)
+        shares[different] = strongest(stacking_shares(means, self.truth, self.weights), self.plan.chains)
         draws = [len(each.values) for each in everyone]
         predictive = Mixture(
             np.concatenate([each.values for each in everyone]),

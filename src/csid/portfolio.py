@@ -22,6 +22,8 @@ from csid._fit.statistics import Workers, values_of_rows
 Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.04
+_ROWS_OF_BURN_IN, _GROWTH, _SWEEPS_TO_ADAPT = 60_000, 8, 3
+_MANY_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,18 @@ def adapted_prior(setting: Setting, problem: Problem, error: Array | None) -> Pr
     return replace(prior, noise=(rows, rows * np.maximum(error, 1e-12)))
 
 
+def burn_in(n_rows: int, n_burn: int) -> list[tuple[int, int]]:
+    """On how many rows a chain forgets its start, and for how many sweeps; last on all rows.
+
+    Of many rows a part does: what it does not tell apart yet, the others do within a few sweeps.
+    """
+    stages, rows, sweeps = [], _ROWS_OF_BURN_IN, n_burn
+    while rows < n_rows:
+        stages.append((rows, sweeps))
+        rows, sweeps = _GROWTH * rows, min(n_burn, _SWEEPS_TO_ADAPT)
+    return [*stages, (n_rows, sweeps)]
+
+
 def run_jobs(
     jobs: Sequence[Job],
     n_burn: int,
@@ -127,19 +141,23 @@ def run_jobs(
     go_on: Callable[[Chain], bool],
     stop: threading.Event,
 ) -> None:
-    """Run the chains, as many at a time as there are threads; with fewer chains, each has several threads.
+    """Run the chains, as many at a time as there are threads; with fewer, or many rows, each has several threads.
 
     An error, or an interrupt of the caller, sets `stop` and waits for the chains to end before it is passed on.
     """
-    each = max(1, threads // len(jobs))
+    at_once = 1 if max(job.problem.n_rows for job in jobs) >= _MANY_ROWS else min(threads, len(jobs))
 
     def run(job: Job) -> None:
-        with Workers(each) as workers:
-            run_chain(
-                job.problem, job.prior, job.chain, job.rng, workers, n_burn, n_draws, thin, go_on, job.pmf, job.heed
-            )
+        order = job.rng.permutation(job.problem.n_rows) if job.problem.n_rows > _ROWS_OF_BURN_IN else None
+        with Workers(max(1, threads // at_once)) as workers:
+            for rows, sweeps in burn_in(job.problem.n_rows, n_burn):
+                last = rows == job.problem.n_rows
+                problem = job.problem if last or order is None else job.problem.take(np.sort(order[:rows]))
+                given = (workers, sweeps, n_draws if last else 0, thin, go_on, job.pmf, job.heed)
+                if not stop.is_set():
+                    run_chain(problem, job.prior, job.chain, job.rng, *given)
 
-    with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(run, job) for job in jobs]
         try:
             for future in futures:
@@ -167,6 +185,14 @@ def stacking_shares(predictions: Array, targets: Array, weights: Array) -> Array
             shares[kept] = found / found.sum()
             return shares
         kept = kept[large]
+
+
+def strongest(shares: Array, n: int) -> Array:
+    """The n largest shares, made to sum to one; the others are zero."""
+    kept = np.zeros_like(shares)
+    largest = np.argsort(-shares, kind="stable")[:n]
+    kept[largest] = shares[largest]
+    return np.asarray(kept / kept.sum())
 
 
 def chains_per_setting(shares: Array, n_chains: int) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
@@ -240,7 +240,7 @@ class CSIDRegressor(TensorRegressor):
                 self.missing,
                 categorical_flags(self.categorical_features, names),
             )
-        joint = self.pmf_ if continued else self._fit_pmf(_safe_indexing(X, train), len(train), weights[train], rng)
+        joint = self.pmf_ if continued else self._fit_pmf(X, train, weights, rng)
         pmf = None if joint is None else joint.on(encoding)
         targets = y.reshape(n_rows, -1)
         centre, scale = centre_and_scale(targets[train], weights[train])

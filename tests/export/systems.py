@@ -38,6 +38,15 @@ def mixed_table(rows: int = 150, seed: int = 0) -> pd.DataFrame:
     return table.mask(rng.uniform(size=table.shape) < 0.1, None)
 
 
+def related_table(rows: int, seed: int = 0) -> pd.DataFrame:
+    """The same columns, but that count and word tell of x, so that missing cells can be told from the others."""
+    table = mixed_table(rows, seed)
+    x = table["x"].fillna(0.0).astype(np.float64)
+    table["a count"] = np.clip(4 + 2 * x, 0, 8).round().where(table["a count"].notna(), None)
+    table['wörd "quoted"'] = np.where(table['wörd "quoted"'].isna(), None, np.where(x > 0.5, "u", "v"))
+    return table
+
+
 def _targets(table: pd.DataFrame) -> Array:
     x, count, word, flag, code = (table[name] for name in table)
     y = x.fillna(0) * flag.eq(True) + count.fillna(4) * (word == "u") + code.fillna(0)
@@ -58,14 +67,22 @@ def new_rows(model: Any) -> pd.DataFrame:
     return table
 
 
-def _fitted(make: Callable[..., Any], outputs: int = 1, rows: int = 150, **options: Any) -> Any:
-    table = mixed_table(rows)
+def _fitted(
+    make: Callable[..., Any],
+    outputs: int = 1,
+    rows: int = 150,
+    table_of: Callable[[int], pd.DataFrame] = mixed_table,
+    **options: Any,
+) -> Any:
+    table = table_of(rows)
     y = _targets(table)
     options = {"categorical_features": ["prediction"], **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return make(**options).fit(table, y if outputs == 1 else np.column_stack([y, 5.0 - y**2, np.sin(y)]))
 
+
+_joint = partial(_fitted, table_of=related_table, missing="marginalize", pmf_rank=4)
 
 _KINDS: dict[str, Callable[[], Any]] = {
     "als": partial(_fitted, ALS),
@@ -81,9 +98,19 @@ _KINDS: dict[str, Callable[[], Any]] = {
     "bayes, after a pilot": partial(
         _fitted, BAYES, rows=600, prior=["medium", "finest"], rank=20, effort="fast", n_chains=3, outputs=3
     ),
+    "als, joint": partial(_joint, ALS),
+    "als, joint, constant": partial(_joint, ALS, interpolation="constant", levels=12, outputs=3),
+    "als, joint, averaged": partial(_joint, ALS, n_estimators=3),
+    "bayes, joint": partial(_joint, BAYES),
+    "bayes, joint, constant": partial(_joint, BAYES, interpolation="constant"),
+    "bayes, joint, heavy tails": partial(_joint, BAYES, noise="student", outputs=3),
+    "bayes, joint, after a pilot": partial(
+        _joint, BAYES, rows=600, prior=["medium", "finest"], rank=20, effort="fast", n_chains=3, outputs=3
+    ),
 }
 KINDS = tuple(_KINDS)
 BAYESIAN_KINDS = tuple(kind for kind in KINDS if kind.startswith("bayes"))
+JOINT_KINDS = tuple(kind for kind in KINDS if "joint" in kind)
 
 
 @cache

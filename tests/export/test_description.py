@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 from csid import CSIDRegressor
 from csid.export.description import Category, Number, describe
-from export.systems import ALS, BAYESIAN_KINDS, fitted
+from export.systems import ALS, BAYESIAN_KINDS, JOINT_KINDS, fitted
 
 
 def test_predictors_have_the_names_and_levels_of_the_columns() -> None:
@@ -54,6 +54,28 @@ def test_the_components_of_the_tensor_are_those_of_the_draws(kind: str) -> None:
     for part, share, draw in zip(parts, draws.shares, model.posterior_.draws, strict=True):
         assert_allclose(part / share, draw.V)
     assert_allclose(draws.shares @ draws.bias, described.bias)
+
+
+@pytest.mark.parametrize("kind", JOINT_KINDS)
+def test_draws_fill_in_missing_cells_as_the_posterior_does(kind: str) -> None:
+    model = fitted(kind)
+    classes = describe(model).classes
+    assert classes is not None
+    assert classes.pmf.classes.rank == 4
+    if kind not in BAYESIAN_KINDS:
+        assert classes.drawn.shape == (5, 0, 4)
+        return
+    posterior = model.posterior_
+    draws, N = posterior.draws, len(classes.pmf.levels)
+    assert classes.drawn.shape == (N, len(draws), 4)
+    nothing = np.asarray(classes.pmf.levels, np.uint16)[None, :]
+    fractions = np.zeros((0, N), np.float32)
+    found = posterior.each(nothing, fractions)[:, 0]
+    of_row = np.minimum(np.searchsorted(classes.pmf.classes.shares.cumsum(), classes.quantiles), 3)
+    filled = [classes.drawn[:, d, c][None, :].astype(np.uint16) for d, c in enumerate(of_row)]
+    expected = np.array([draw.evaluate(codes, fractions)[0] for draw, codes in zip(draws, filled, strict=True)])
+    shares = posterior.shares
+    assert_allclose(found - shares @ found, expected - shares @ expected, rtol=1e-9, atol=1e-9)
 
 
 def test_other_estimators_are_refused() -> None:

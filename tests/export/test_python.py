@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from csid.export import to_python
-from export.systems import ALS, BAYESIAN_KINDS, KINDS, bounds, fitted, new_rows
+from export.systems import ALS, BAYESIAN_KINDS, JOINT_KINDS, KINDS, bounds, fitted, new_rows
 
 BARE = [sys.executable, "-I", "-S"]
 """No site-packages, no environment variables, no folder of the user."""
@@ -36,7 +36,10 @@ def _module(model: Any) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.parametrize("kind", ["als", "als, constant", "bayes, after a pilot", "bayes, heavy tails"])
+@pytest.mark.parametrize(
+    "kind",
+    ["als", "als, constant", "bayes, after a pilot", "bayes, heavy tails", "als, joint", "bayes, joint, heavy tails"],
+)
 def test_it_runs_without_anything_installed(kind: str, tmp_path: Path) -> None:
     model = fitted(kind)
     table = new_rows(model)
@@ -83,7 +86,7 @@ def test_absent_none_and_nan_are_missing_and_other_columns_are_ignored() -> None
 
 
 @pytest.mark.parametrize("interval", [[], ["--interval", "0.9"]])
-@pytest.mark.parametrize("kind", ["bayes, constant", "bayes, several outputs"])
+@pytest.mark.parametrize("kind", ["bayes, constant", "bayes, several outputs", "bayes, joint, constant"])
 def test_as_a_command_it_predicts_a_file(kind: str, interval: list[str], tmp_path: Path) -> None:
     model = fitted(kind)
     table = new_rows(model)[:50]
@@ -136,8 +139,9 @@ def test_names_and_categories_never_become_code(name: str) -> None:
     assert_allclose(found, model.predict(table), rtol=1e-9, atol=1e-9)
 
 
-def test_its_syntax_is_that_of_python_3_8() -> None:
-    ast.parse(to_python(fitted("bayes")), feature_version=(3, 8))
+@pytest.mark.parametrize("kind", ["bayes", "bayes, joint"])
+def test_its_syntax_is_that_of_python_3_8(kind: str) -> None:
+    ast.parse(to_python(fitted(kind)), feature_version=(3, 8))
 
 
 def test_words_and_numbers_are_not_confused() -> None:
@@ -152,8 +156,14 @@ def test_words_and_numbers_are_not_confused() -> None:
         predict({"prediction": "u"})
 
 
-def test_intervals_need_draws_and_a_probability() -> None:
+@pytest.mark.parametrize("joint", ["", ", joint"])
+def test_intervals_need_draws_and_a_probability(joint: str) -> None:
     with pytest.raises(ValueError, match="this model has no draws, and so no intervals: export a Bayesian"):
-        _module(fitted("als"))["predict_interval"]({})
+        _module(fitted(f"als{joint}"))["predict_interval"]({})
     with pytest.raises(ValueError, match=r"coverage=1\.0: give a probability between 0 and 1, such as 0\.9"):
-        _module(fitted("bayes"))["predict_interval"]({}, 1.0)
+        _module(fitted(f"bayes{joint}"))["predict_interval"]({}, 1.0)
+
+
+@pytest.mark.parametrize("kind", ["bayes", "bayes, joint"])
+def test_code_for_a_joint_pmf_is_there_only_with_one(kind: str) -> None:
+    assert ("class ConditionalModel" in to_python(fitted(kind))) == (kind in JOINT_KINDS)

@@ -6,25 +6,23 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-import tasks
+import problems
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid.export import to_onnx
 from export.systems import bounds, feeds, run
 
-try:
-    tasks.data_folder()
-except SystemExit as absent:
-    pytest.skip(f"{absent}", allow_module_level=True)
+if not problems.data_at_hand():
+    pytest.skip("the data sets are not at hand: CSID_DATA can name their folder", allow_module_level=True)
 
 CLOSE = 1e-5
 ROWS = 600
 
 
-@pytest.mark.parametrize("name", tasks.NAMES)
+@pytest.mark.parametrize("name", problems.TASKS)
 @pytest.mark.parametrize("bayesian", [False, True], ids=["als", "bayes"])
 def test_predictions_and_intervals_are_those_of_the_model(name: str, bayesian: bool) -> None:
-    task = tasks.load(name)
-    train, test = (rows[:ROWS] for rows in tasks.split(task, 0))
+    task = problems.load(name)
+    train, test = (rows[:ROWS] for rows in problems.split(task, 0))
     if bayesian:
         model = BayesianCSIDRegressor(n_chains=2, n_burn=3, n_draws=4, prior="medium", random_state=0)
     else:

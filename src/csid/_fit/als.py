@@ -25,6 +25,8 @@ from csid._fit.statistics import LevelSums, Workers, level_sums, output_sums, pa
 Array = NDArray[np.float64]
 
 LEVELS_OF_PAPER = 25
+_MANY_ROWS = 100_000
+_LEAST_GAIN_OF_SINGLE = 1e-4
 
 Update = Literal["mode", "row", "cg"]
 Status = Literal["converged", "early_stopped", "max_iter"]
@@ -125,7 +127,7 @@ def fit_als(
     for sweep_number in range(options.max_iter):
         if completions is not None:
             problem = completions.problem
-        sweep(problem, options, penalties, factors, workers)
+        sweep(problem, options, penalties, factors, workers, single=_still_far(problem, result.objective))
         value = settle_bias(problem, penalties, factors, workers)
         if completions is not None:
             value = completions.share_out(factors, workers) + float(penalties.per_component(factors).sum())
@@ -151,17 +153,35 @@ def fit_als(
     return result
 
 
-def sweep(problem: Problem, options: ALSOptions, penalties: Penalties, factors: Factors, workers: Workers) -> None:
-    """Update every factor once, in place."""
-    for k, outside, modes in partial_products(problem, factors, workers):
+def _still_far(problem: Problem, objective: list[float]) -> bool:
+    """Whether sums in single precision do, which are faster over many rows: while the last sweep gained far more."""
+    if problem.n_rows < _MANY_ROWS:
+        return False
+    return len(objective) < 2 or objective[-1] < (1.0 - _LEAST_GAIN_OF_SINGLE) * objective[-2]
+
+
+def sweep(
+    problem: Problem,
+    options: ALSOptions,
+    penalties: Penalties,
+    factors: Factors,
+    workers: Workers,
+    single: bool = False,
+) -> None:
+    """Update every factor once, in place. `single` : products and short sums over rows in single precision."""
+    read = factors.rounded() if single and options.update != "cg" else factors
+    if not np.isfinite(read.table).all():
+        read = factors
+    for k, outside, modes in partial_products(problem, read, workers):
         penalty, p = penalties.modes.bands[k], problem.marginals[k]
         if options.update == "cg":
             operator = NormalOperator(problem, factors, k, outside, modes, penalty, workers)
             factors.set_factor(k, solve_mode(operator, factors.factor(k)))
         else:
-            sums, by_rows = level_sums(problem, factors, k, outside, modes, workers), options.update == "row"
+            sums, by_rows = level_sums(problem, read, k, outside, modes, workers), options.update == "row"
             missing, A = bool(problem.any_missing[k]), factors.padded_factor(k)
             minimise(sums, factors.V, problem.mean_scale, penalty, p, missing, factors.rank, A, by_rows)
+            read.padded_factor(k)[:] = A
     if problem.n_outputs > 1:
         update_outputs(problem, penalties, factors, workers)
     balance_scales(penalties, factors)

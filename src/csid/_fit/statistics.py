@@ -26,7 +26,7 @@ _FEWEST_ROWS_IN_PART, _EASY_PARTS, _MOST_PARTS = 16_384, 8, 64
 _PARTIAL_SUM_BYTES = 64 << 20
 _PARTIAL_PRODUCT_BYTES = 64 << 20
 _PARTIAL_PRODUCT_SHARE = 1.5  # of the encoded samples
-_MODES_MULTIPLIED_ANEW = 12
+_MODES_MULTIPLIED_ANEW = 6
 _MOST_SPLITS = 2
 
 
@@ -74,7 +74,8 @@ def partial_products(
             yield k, roots, np.concatenate([everyone[:k], everyone[k + 1 :]])
         return
     S = factors.table.shape[1]
-    allowed = max(_PARTIAL_PRODUCT_BYTES, _PARTIAL_PRODUCT_SHARE * problem.data_bytes) // (8 * S * problem.n_rows)
+    bytes_each = factors.table.itemsize * S * problem.n_rows
+    allowed = max(_PARTIAL_PRODUCT_BYTES, _PARTIAL_PRODUCT_SHARE * problem.data_bytes) // bytes_each
     depth = int(min(allowed, np.ceil(np.log2(problem.n_modes / _MODES_MULTIPLIED_ANEW)), _MOST_SPLITS))
     arrays = [np.empty((problem.n_rows, S), factors.table.dtype) for _ in range(depth)]
     branches = int(np.ceil((problem.n_modes / _MODES_MULTIPLIED_ANEW) ** (1.0 / depth))) if depth > 0 else 1

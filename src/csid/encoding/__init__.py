@@ -1,5 +1,6 @@
 """From a table to levels and weights: `w_n(x)` of every predictor, fitted on training rows only."""
 
+from csid.encoding.columns import any_missing
 from csid.encoding.encoding import EncodedRows, Encoding, fit_encoding, moved_factor, refine
 from csid.encoding.modes import CategoricalMode, Interpolation, Missing, Mode, OrdinalMode
 
@@ -11,6 +12,7 @@ __all__ = [
     "Missing",
     "Mode",
     "OrdinalMode",
+    "any_missing",
     "fit_encoding",
     "moved_factor",
     "refine",

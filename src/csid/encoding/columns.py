@@ -84,6 +84,14 @@ def read_columns(X: Any) -> Iterator[Column]:
             yield Column(f"column {n}", _read_array(X[:, n], f"column {n}"))
 
 
+def any_missing(X: Any) -> bool:
+    """Whether some cell of a table is missing."""
+    return any(
+        bool(np.isnan(column.numbers()).any()) if column.is_numeric else None in column.values()
+        for column in read_columns(X)
+    )
+
+
 def _read_series(series: "nw.Series[Any]") -> Array | list[Any]:
     label = f"column {series.name!r}"
     dtype = series.dtype

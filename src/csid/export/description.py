@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats.qmc import LatinHypercube
 from sklearn.utils.validation import check_is_fitted
 
+from csid._fit.missing_cells import _LEAST_PROBABILITY, _SEED_OF_QUANTILES, LevelPMF
 from csid.bayesian import BayesianCSIDRegressor
 from csid.encoding import CategoricalMode, Mode
 from csid.regression import CSIDRegressor
@@ -88,12 +90,33 @@ class Draws:
     knots: Array
     logs: Array
 
+    @property
+    def owners(self) -> NDArray[np.intp]:
+        """(R,) the draw that each component is of."""
+        return np.repeat(np.arange(len(self.ranks)), self.ranks)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of rows, whose mixture is the joint PMF that missing cells follow.
+
+    pmf : C classes, over the levels of the predictors; least : a class that is less probable is left out of means.
+    quantiles : (D,), which say what class a row has in each draw; drawn : (N, D, C), what level a missing cell has
+        there if its row is of a class.
+    """
+
+    pmf: LevelPMF
+    least: float
+    quantiles: Array
+    drawn: NDArray[np.intp]
+
 
 @dataclass(frozen=True)
 class Description:
     """The tensor f_j(x) = b_j + sum_r V(j, r) prod_n a_n(x)_r, where a_n(x) is read from the rows of predictor n.
 
     V : (K, R); bias : (K,); draws : of a Bayesian model, else None.
+    classes : by which rows that lack cells are predicted; None where the row of a missing cell is all that it takes.
     targets : what the outputs are called, if known; missing : words that stand for a missing cell in a file.
     """
 
@@ -103,6 +126,7 @@ class Description:
     draws: Draws | None
     targets: tuple[str, ...] = ()
     missing: tuple[str, ...] = ("",)
+    classes: Classes | None = None
 
 
 def describe(model: Any) -> Description:
@@ -119,7 +143,7 @@ def describe(model: Any) -> Description:
     if repeated is not None:
         raise ValueError(f"two columns are called {repeated!r}: rename one and fit again.")
     described = tuple(map(_predictor, encoding.modes, cpd.factors, cpd.marginals))
-    plain = Description(described, cpd.V, cpd.bias, _draws(model))
+    plain = Description(described, cpd.V, cpd.bias, _draws(model), classes=_classes(model))
     return plain if model.schema_ is None else _of_files(plain, model.schema_)
 
 
@@ -181,3 +205,15 @@ def _draws(model: CSIDRegressor | BayesianCSIDRegressor) -> Draws | None:
         spread.knots,
         spread.logs,
     )
+
+
+def _classes(model: CSIDRegressor | BayesianCSIDRegressor) -> Classes | None:
+    if model.pmf_ is None:
+        return None
+    pmf = model.pmf_.on(model.encoding_)
+    D = len(model.posterior_.shares) if isinstance(model, BayesianCSIDRegressor) else 0
+    quantiles = LatinHypercube(len(pmf.levels) + 1, rng=_SEED_OF_QUANTILES).random(D)
+    all_missing, certain = np.tile(pmf.levels.astype(np.uint16), (pmf.classes.rank, 1)), np.eye(pmf.classes.rank)
+    drawn = [pmf.completed(all_missing, certain, u) for u in quantiles]
+    by_predictor = np.array(drawn, dtype=np.intp).reshape(D, *all_missing.shape).transpose(2, 0, 1)
+    return Classes(pmf, _LEAST_PROBABILITY, quantiles[:, 0], by_predictor)

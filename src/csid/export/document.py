@@ -22,6 +22,15 @@ posterior         null, or an object with
     bias, noise       D rows of K numbers
     degrees_of_freedom   4 for Student's t, null for normal noise
     knots, logs       K rows of P numbers
+classes           only of a model with a joint PMF of its predictors, which is a mixture of C classes: an object with
+    shares            C numbers
+    least             a probability
+    quantiles         D numbers
+    predictors        for each column, in order, an object with
+        bins              for each level or category, the number of its bin
+        lifts             for each bin, C numbers
+        marginal          for each level or category, its probability
+        drawn             D rows of C numbers of levels
 
 Prediction j is `bias[j]` plus the sum over r of `V[j][r]` times the product, over predictors, of entry r of their row.
 
@@ -33,6 +42,15 @@ A new observation is distributed as a mixture of D parts, draw d with the weight
 `ranks[d]` of them, follow those of the draw before; its centre is `bias[d][j]` plus its part of the sum above divided
 by `shares[d]`, its scale `noise[d][j]`. All deviations from the prediction are then multiplied by exp(h), where h is a
 function of the prediction: `logs[j]` at `knots[j]`, linear between them and constant beyond.
+
+With `classes`, this holds for rows that lack no cell; a category never seen is a missing one. For other rows, the
+probability of class c is proportional to `shares[c]` times `lifts[b][c]` of all cells that are there, b the bin of the
+nearest level (the upper one if t > 1/2). The prediction is the mean, by these probabilities, of the predictions in the
+classes, where the row of a missing cell is the mean of the rows of the levels i, with weights that are proportional to
+`marginal[i]` times `lifts[bins[i]][c]`. Classes less probable than `least` are left out of that mean. In draw d, the
+row is of the first class c at which the sum of the probabilities (none left out) is not below `quantiles[d]`, and the
+row of a missing cell is that of the level `drawn[d][c]`. To the centres of all draws a number is added, so that their
+mean, by the shares of the draws, is the prediction.
 """
 
 import json
@@ -40,7 +58,7 @@ import math
 from importlib.metadata import version
 from typing import Any
 
-from csid.export.description import Description, Draws, Number, Predictor, describe
+from csid.export.description import Classes, Description, Draws, Number, Predictor, describe
 
 VERSION = 1
 
@@ -66,7 +84,7 @@ def to_json(model: Any) -> str:
 
 def document(model: Description) -> dict[str, Any]:
     """The document as Python's own lists, dictionaries, strings and numbers."""
-    return {
+    told = {
         "format": "csid",
         "version": VERSION,
         "producer": f"csid {version('csid')}",
@@ -77,6 +95,7 @@ def document(model: Description) -> dict[str, Any]:
         "missing": list(model.missing),
         "posterior": None if model.draws is None else _posterior(model.draws),
     }
+    return told if model.classes is None else {**told, "classes": _classes(model.classes)}
 
 
 def _predictor(predictor: Predictor) -> dict[str, Any]:
@@ -112,4 +131,17 @@ def _posterior(draws: Draws) -> dict[str, Any]:
         "degrees_of_freedom": df if math.isfinite(df) else None,
         "knots": draws.knots.tolist(),
         "logs": draws.logs.tolist(),
+    }
+
+
+def _classes(classes: Classes) -> dict[str, Any]:
+    pmf = classes.pmf
+    return {
+        "shares": pmf.classes.shares.tolist(),
+        "least": classes.least,
+        "quantiles": classes.quantiles.tolist(),
+        "predictors": [
+            {"bins": bins.tolist(), "lifts": lifts.tolist(), "marginal": p.tolist(), "drawn": drawn.tolist()}
+            for bins, lifts, p, drawn in zip(pmf.bins, pmf.classes.lifts, pmf.marginals, classes.drawn, strict=True)
+        ],
     }

@@ -6,7 +6,7 @@ has them for doubles: it has no `Erf` of doubles, so the normal distribution fun
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from onnx import TensorProto
 from scipy.special import ndtri, stdtrit
 
 from csid.export.description import Category, Description, Draws, Number, Predictor
-from csid.export.onnx_nodes import Graph, Value
+from csid.export.onnx_missing_cells import Lacking
+from csid.export.onnx_nodes import Value, taking
 
 Array = NDArray[np.float64]
 
@@ -59,44 +60,76 @@ def outputs(
     columns : (M, 1) of each predictor, strings where its categories are strings, else doubles.
     single : keep the factors in single precision.
     """
-    q = _components(model.predictors, columns, single)
+    draws = model.draws if coverages else None
+    q, drawn = _components(model, draws, columns, single)
     prediction = q @ np.ascontiguousarray(model.V.T) + model.bias
-    if model.draws is None or not coverages:
-        return [prediction]
-    return [prediction, *_bounds(model, model.draws, q, prediction, coverages)]
+    return [prediction] if draws is None else [prediction, *_bounds(model, draws, drawn, prediction, coverages)]
 
 
-def _components(predictors: Sequence[Predictor], columns: Sequence[Value], single: bool) -> Value:
-    """(M, R): the product, over predictors, of the rows of their factors."""
-    product, *others = (
-        _row_of_number(predictor, column, single)
-        if isinstance(predictor, Number)
-        else _row_of_category(predictor, column, single)
-        for predictor, column in zip(predictors, columns, strict=True)
-    )
+def _components(model: Description, draws: Draws | None, columns: Sequence[Value], single: bool) -> tuple[Value, Value]:
+    """(M, R): the product, over predictors, of the rows of their factors; for the prediction, and for the draws."""
+    if model.classes is None:
+        product = _product([_cell(*pair, single) for pair in zip(model.predictors, columns, strict=True)])
+        return product, product
+    observed = [
+        replace(each, rows=np.vstack([each.rows[:-1], np.ones_like(each.rows[-1])])) for each in model.predictors
+    ]
+    cells = [_cell(*pair, single) for pair in zip(observed, columns, strict=True)]
+    product = _product(cells)
+    lacking = Lacking.of(model.classes, [cell.nearest() for cell in cells], product)
+    factors = [each.rows[:-1] for each in model.predictors]
+    expected = lacking.expected(model.classes, factors, single)
+    return expected, expected if draws is None else lacking.drawn(model.classes, factors, draws, single)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """Where the cells of a column fall.
+
+    row : (M, R) of the factor; level : (M,), the last row of the factor for a missing cell; t : (M,) towards the next.
+    """
+
+    row: Value
+    level: Value
+    t: Value | None = None
+
+    def nearest(self) -> Value:
+        return self.level if self.t is None else self.level + self.t.then("Greater", 0.5).cast(TensorProto.INT64)
+
+
+def _product(cells: Sequence[_Cell]) -> Value:
+    product, *others = (cell.row for cell in cells)
     for other in others:
         product = product * other
     return product
 
 
-def _row_of_number(predictor: Number, column: Value, single: bool) -> Value:
+def _cell(predictor: Predictor, column: Value, single: bool) -> _Cell:
+    if isinstance(predictor, Number):
+        return _cell_of_number(predictor, column, single)
+    return _cell_of_category(predictor, column, single)
+
+
+def _cell_of_number(predictor: Number, column: Value, single: bool) -> _Cell:
     x = column.then("Squeeze", np.array([1]))
     missing = x.then("IsNaN")
-    take = _taking(predictor.rows, column.graph, single)
+    take = taking(predictor.rows, column.graph, single)
     last = len(predictor.grid)
     if not predictor.linear:
         at = column.then("Greater", predictor.edges).cast(TensorProto.INT64).total(1)
-        return take(missing.where(last, at))
+        level = missing.where(last, at)
+        return _Cell(take(level), level)
     inner = predictor.grid[1:-1]  # beyond the outer levels, t is clipped
     at = column.then("GreaterOrEqual", inner).cast(TensorProto.INT64).total(1)
-    level, step = (column.graph.constant(each).then("Gather", at) for each in (predictor.grid, np.diff(predictor.grid)))
-    t = missing.where(0.0, ((x - level) / step).then("Clip", 0.0, 1.0))
+    start, step = (column.graph.constant(each).then("Gather", at) for each in (predictor.grid, np.diff(predictor.grid)))
+    t = missing.where(0.0, ((x - start) / step).then("Clip", 0.0, 1.0))
     t = t.cast(TensorProto.FLOAT).cast(TensorProto.DOUBLE)  # rounded as csid does, docs/decisions/0006
-    lower, upper = take(missing.where(last, at)), take(at + 1)
-    return lower + t.then("Unsqueeze", np.array([1])) * (upper - lower)
+    level = missing.where(last, at)
+    lower, upper = take(level), take(at + 1)
+    return _Cell(lower + t.then("Unsqueeze", np.array([1])) * (upper - lower), level, t)
 
 
-def _row_of_category(predictor: Category, column: Value, single: bool) -> Value:
+def _cell_of_category(predictor: Category, column: Value, single: bool) -> _Cell:
     rows = {category: row for row, category in enumerate(predictor.categories)}
     if predictor.of_strings:
         rows.setdefault(MISSING_STRING, predictor.missing)
@@ -105,24 +138,13 @@ def _row_of_category(predictor: Category, column: Value, single: bool) -> Value:
     at = column.then("Equal", names).where(beyond, 0).total(1) + predictor.unseen
     if not predictor.of_strings:
         at = column.then("Squeeze", np.array([1])).then("IsNaN").where(predictor.missing, at)
-    return _taking(predictor.rows, column.graph, single)(at)
-
-
-def _taking(rows: Array, graph: Graph, single: bool) -> Callable[[Value], Value]:
-    """A function that takes rows by their numbers."""
-    table = graph.constant(rows.astype(np.float32) if single else rows)
-
-    def take(at: Value) -> Value:
-        taken = table.then("Gather", at)
-        return taken.cast(TensorProto.DOUBLE) if single else taken
-
-    return take
+    return _Cell(taking(predictor.rows, column.graph, single)(at), at)
 
 
 def _bounds(model: Description, draws: Draws, q: Value, mean: Value, coverages: Sequence[float]) -> list[Value]:
-    """Quantiles of the draws' deviations from the mean, which are a mixture, times the spread.
+    """Quantiles of the draws' deviations from their mean, which are a mixture, times the spread.
 
-    q : components (M, R); mean : predictions (M, K).
+    q : components (M, R) of the draws; mean : predictions (M, K).
     """
     K, D = len(model.bias), len(draws.shares)
     noise = _STUDENT if math.isfinite(draws.degrees_of_freedom) else _NORMAL
@@ -130,7 +152,8 @@ def _bounds(model: Description, draws: Draws, q: Value, mean: Value, coverages: 
     wanted, scales = levels[:, None, None], np.ascontiguousarray(draws.noise.T)
 
     each = (q @ _of_each_draw(model, draws)).then("Reshape", np.array([0, K, D])) + np.ascontiguousarray(draws.bias.T)
-    centres = each - mean.then("Unsqueeze", np.array([2]))
+    own = mean if model.classes is None else (each * draws.shares).total(2)  # cells filled in are not the expected ones
+    centres = each - own.then("Unsqueeze", np.array([2]))
     at_levels = centres + noise.quantile(levels)[:, None, None, None] * scales  # of each draw, (Q, M, K, D)
     low, high = (at_levels.then(end, np.array([3]), keepdims=0) for end in ("ReduceMin", "ReduceMax"))
 
@@ -155,10 +178,9 @@ def _bounds(model: Description, draws: Draws, q: Value, mean: Value, coverages: 
 
 def _of_each_draw(model: Description, draws: Draws) -> Array:
     """(R, K D): what takes the components to the values of each draw, less its bias."""
-    owner = np.repeat(np.arange(len(draws.ranks)), draws.ranks)
-    mine = owner[:, None] == np.arange(len(draws.ranks))
-    weights = model.V.T / draws.shares[owner][:, None]
-    return np.asarray(weights[:, :, None] * mine[:, None, :]).reshape(len(owner), -1)
+    mine = draws.owners[:, None] == np.arange(len(draws.ranks))
+    weights = model.V.T / draws.shares[draws.owners][:, None]
+    return np.asarray(weights[:, :, None] * mine[:, None, :]).reshape(len(weights), -1)
 
 
 def _spread(draws: Draws, mean: Value) -> Value:

@@ -45,7 +45,7 @@ class Graph:
 
     def add(self, operator: str, *inputs: Operand, output: str | None = None, **attributes: Any) -> "Value":
         """The output of a new node, which may be given a name."""
-        names = [(value if isinstance(value, Value) else self.constant(value)).name for value in inputs]
+        names = [self._name(value) for value in inputs]
         output = output or self.unique(operator)
         self.nodes.append(helper.make_node(operator, names, [output], name=f"csid/{output}", **attributes))
         return Value(output, self)
@@ -57,11 +57,30 @@ class Graph:
 
         step : from states to whether to go on and new states, all doubles of this shape.
         """
+        return self._loop(most, lambda _, *states: step(*states), states, shape)
+
+    def each(
+        self, numbers: "Value", step: Callable[["Value", "Value"], "Value"], state: "Value", shape: Sequence[Any]
+    ) -> "Value":
+        """The state, doubles of this shape, after a step for each of some whole numbers.
+
+        step : from a number and the state to the new state.
+        """
+
+        def go_on(at: Value, state: Value) -> tuple[Value, Value]:
+            return at.graph.add("Identity", np.array(True)), step(numbers.then("Gather", at), state)
+
+        return self._loop(numbers.then("Size"), go_on, [state], shape)[0]
+
+    def _loop(
+        self, most: Operand, step: Callable[..., tuple["Value", ...]], states: Sequence["Value"], shape: Sequence[Any]
+    ) -> list["Value"]:
+        """As `loop`, but the step is given its number first."""
         body = Graph(self.unique, outer=self)
-        names = [self.unique("state") for _ in states]
-        going, *new = step(*map(body.value, names))
+        at, *names = [self.unique("step"), *(self.unique("state") for _ in states)]
+        going, *new = step(body.value(at), *map(body.value, names))
         inputs = [
-            helper.make_tensor_value_info(self.unique("step"), TensorProto.INT64, []),
+            helper.make_tensor_value_info(at, TensorProto.INT64, []),
             helper.make_tensor_value_info(self.unique("going"), TensorProto.BOOL, []),
             *(helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape) for name in names),
         ]
@@ -71,9 +90,12 @@ class Graph:
         ]
         proto = helper.make_graph(body.nodes, self.unique("body"), inputs, outputs, body.constants)
         ends = [self.unique("end") for _ in states]
-        before = [self.constant(most).name, self.constant(np.array(True)).name, *(state.name for state in states)]
+        before = [self._name(most), self._name(np.array(True)), *(state.name for state in states)]
         self.nodes.append(helper.make_node("Loop", before, ends, name=f"csid/{ends[0]}", body=proto))
         return [Value(name, self) for name in ends]
+
+    def _name(self, operand: Operand) -> str:
+        return (operand if isinstance(operand, Value) else self.constant(operand)).name
 
 
 class Value:
@@ -117,3 +139,14 @@ class Value:
 
     def cast(self, kind: int) -> "Value":
         return self.then("Cast", to=kind)
+
+
+def taking(rows: NDArray[np.float64], graph: Graph, single: bool) -> Callable[[Operand], Value]:
+    """A function that takes entries along the first axis of an array, kept in single precision or not, as doubles."""
+    table = graph.constant(rows.astype(np.float32) if single else rows)
+
+    def take(at: Operand) -> Value:
+        taken = table.then("Gather", at)
+        return taken.cast(TensorProto.DOUBLE) if single else taken
+
+    return take

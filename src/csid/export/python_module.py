@@ -11,7 +11,7 @@ from csid.export.document import document
 
 _TAIL = '''
 
-_MODEL = Model(
+_MODEL = {model}(
     """
 {document}""",
     """
@@ -49,8 +49,16 @@ def to_python(model: Any) -> str:
     for predictor in told["predictors"]:
         predictor["rows"] = len(predictor["rows"])  # they come as bytes: a third smaller than digits, and soon read
     rows = b"".join(predictor.rows.astype("<f8").tobytes() for predictor in described.predictors)
-    code = files("csid.export").joinpath("python_template.py").read_text(encoding="utf-8")
-    return code + _TAIL.format(document=_packed(json.dumps(told, allow_nan=False).encode("ascii")), rows=_packed(rows))
+    code, model_class = _source("python_template.py"), "Model"
+    if described.classes is not None:
+        _, start, rest = _source("python_missing_cells.py").partition("\n\nclass ")
+        code, model_class = code + start + rest, "ConditionalModel"
+    packed = _packed(json.dumps(told, allow_nan=False).encode("ascii"))
+    return code + _TAIL.format(model=model_class, document=packed, rows=_packed(rows))
+
+
+def _source(name: str) -> str:
+    return files("csid.export").joinpath(name).read_text(encoding="utf-8")
 
 
 def _packed(content: bytes) -> str:

@@ -1,0 +1,156 @@
+"""What the template of an exported module has behind it where missing cells follow a joint PMF of the predictors.
+
+It is exported from its first class on.
+"""
+
+# ruff: noqa: B905 (before Python 3.10, zip has no `strict`)
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Mapping
+from operator import mul
+from typing import Any
+
+from csid.export.python_template import Category, Model, Number, _unpacked
+
+
+class Mode:
+    """The levels of a predictor in the classes.
+
+    predictor : whose rows are taken; told : of it, and in_classes : of its levels, as csid exports them to JSON.
+    """
+
+    def __init__(self, predictor: Number | Category, told: dict[str, Any], in_classes: dict[str, Any]) -> None:
+        rows = predictor.rows
+        self.rows = [*rows.values(), predictor.missing] if isinstance(rows, dict) else rows
+        self.places = type(predictor)(told, [array("d", [level]) for level in range(told["rows"])])
+        self.n_levels: int = told["rows"] - 1
+        self.bins: list[int] = in_classes["bins"]
+        self.lifts: list[list[float]] = in_classes["lifts"]
+        self.logs = [[math.log(lift) for lift in lifts] for lifts in self.lifts]
+        self.marginal: list[float] = in_classes["marginal"]
+        self.drawn: list[list[int]] = in_classes["drawn"]
+        self._means: dict[int, array[float]] = {}
+
+    def level(self, value: Any) -> int | None:
+        """The nearest level, the lower one of two that are as near; None for a missing cell."""
+        (place,) = self.places.row(value)
+        level = math.ceil(place - 0.5)
+        return level if level < self.n_levels else None
+
+    def mean(self, c: int) -> array[float]:
+        """The row of the factor for a missing cell in a row of class c."""
+        if c not in self._means:
+            masses = [p * self.lifts[at][c] for p, at in zip(self.marginal, self.bins)]
+            mean, mass = [0.0] * len(self.rows[0]), sum(masses)
+            for share, row in zip(masses, self.rows):
+                mean = [a + share / mass * b for a, b in zip(mean, row)]
+            self._means[c] = array("d", mean)
+        return self._means[c]
+
+
+class Completed(Model):
+    """A model at a row whose missing cells are filled in, another way in each draw, moved so that it has some means."""
+
+    def __init__(self, model: Model, posterior: dict[str, Any], components: list[float], means: list[float]) -> None:
+        self.__dict__.update(model.__dict__)
+        self.components = components
+        shifts = [wanted - found for wanted, found in zip(means, self._means(components))]
+        self.bias = [b + shift for b, shift in zip(self.bias, shifts)]
+        self.posterior = {
+            **posterior,
+            "bias": [[b + shift for b, shift in zip(bias, shifts)] for bias in posterior["bias"]],
+        }
+
+    def _components(self, row: Mapping[str, Any]) -> list[float]:
+        return self.components
+
+
+class ConditionalModel(Model):
+    """A model whose missing cells follow a joint PMF, given the other cells of their row.
+
+    The PMF is a mixture of classes of rows, in each of which the predictors are independent.
+    """
+
+    def __init__(self, document: str, rows: str) -> None:
+        super().__init__(document, rows)
+        told = json.loads(_unpacked(document))
+        classes = told["classes"]
+        self.modes = list(map(Mode, self.predictors, told["predictors"], classes["predictors"]))
+        self.log_shares = [math.log(share) for share in classes["shares"]]
+        self.least: float = classes["least"]
+        self.quantiles: list[float] = classes["quantiles"]
+
+    def predict_interval(self, row: Mapping[str, Any], coverage: float = 0.9) -> tuple[Any, Any]:
+        """Bounds, each like the prediction, between which a new observation falls with this probability."""
+        levels = self._levels(row)
+        if self.posterior is None or None not in levels:
+            return super().predict_interval(row, coverage)
+        means = self._means(self._components(row))
+        completed = self._completed(self.posterior["ranks"], row, levels)
+        return Completed(self, self.posterior, completed, means).predict_interval(row, coverage)
+
+    def _components(self, row: Mapping[str, Any]) -> list[float]:
+        """The components at a row, given its observed cells."""
+        levels = self._levels(row)
+        if None not in levels:
+            return super()._components(row)
+        observed, lacked = self._observed(row, levels), self._lacked(levels)
+        probabilities = [p if p >= self.least else 0.0 for p in self._probabilities(levels)]
+        expected, mass = [0.0] * len(observed), sum(probabilities)
+        for c, p in enumerate(probabilities):
+            if p > 0.0:
+                product = observed
+                for mode in lacked:
+                    product = list(map(mul, product, mode.mean(c)))
+                expected = [a + p / mass * b for a, b in zip(expected, product)]
+        return expected
+
+    def _completed(self, ranks: list[int], row: Mapping[str, Any], levels: list[int | None]) -> list[float]:
+        """The components at a row whose missing cells are filled in for each draw."""
+        product, probabilities = self._observed(row, levels), self._probabilities(levels)
+        classes = [_class_at(u, probabilities) for u in self.quantiles]
+        for mode in self._lacked(levels):
+            filled: list[float] = []
+            for rank, c, drawn in zip(ranks, classes, mode.drawn):
+                filled += mode.rows[drawn[c]][len(filled) : len(filled) + rank]
+            product = list(map(mul, product, filled))
+        return product
+
+    def _levels(self, row: Mapping[str, Any]) -> list[int | None]:
+        return [mode.level(row.get(mode.places.name)) for mode in self.modes]
+
+    def _lacked(self, levels: list[int | None]) -> list[Mode]:
+        return [mode for mode, level in zip(self.modes, levels) if level is None]
+
+    def _observed(self, row: Mapping[str, Any], levels: list[int | None]) -> list[float]:
+        """The product, over the observed predictors, of the rows of their factors."""
+        product = [1.0] * len(self.V[0])
+        for predictor, level in zip(self.predictors, levels):
+            if level is not None:
+                product = list(map(mul, product, predictor.row(row.get(predictor.name))))
+        return product
+
+    def _probabilities(self, levels: list[int | None]) -> list[float]:
+        """Those of the classes, given the observed cells."""
+        scores = self.log_shares
+        for mode, level in zip(self.modes, levels):
+            if level is not None:
+                scores = [a + b for a, b in zip(scores, mode.logs[mode.bins[level]])]
+        largest = max(scores)
+        likelihoods = [math.exp(score - largest) for score in scores]
+        total = sum(likelihoods)
+        return [likelihood / total for likelihood in likelihoods]
+
+
+def _class_at(u: float, probabilities: list[float]) -> int:
+    """The first class at which the sum of the probabilities is not below u."""
+    reached = 0.0
+    for c, p in enumerate(probabilities):
+        reached += p
+        if reached >= u:
+            return c
+    return len(probabilities) - 1
