@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMPS := .venv/.stamps
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench bench-quick clean
 
 demo: $(STAMPS)/demo
 	$(BIN)/csid demo
@@ -17,18 +17,27 @@ lint: $(STAMPS)/test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# rows that are already there are not made again; of tables alone, some hours on two cores
 bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/commands.py
 	$(BIN)/python benchmarks/bias_start.py
 	$(BIN)/python benchmarks/recovery.py
 	$(BIN)/python benchmarks/defaults.py
-	$(BIN)/python benchmarks/paper_parity.py
 	$(BIN)/python benchmarks/priors.py
 	$(BIN)/python benchmarks/choices.py
-	$(BIN)/python benchmarks/tune.py
-	$(BIN)/python benchmarks/bayesian.py
-	$(BIN)/python benchmarks/bayesian.py --cost
+	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/ablations.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/cost.py
+	$(BIN)/python benchmarks/page.py
+
+# a small part, some minutes; its rows and page are in benchmarks/quick
+bench-quick: export CSID_BENCH_RESULTS = benchmarks/quick
+bench-quick: $(STAMPS)/bench
+	rm -rf benchmarks/quick && mkdir benchmarks/quick && cp benchmarks/results/tuning.csv benchmarks/quick
+	$(BIN)/python benchmarks/tables.py --quick
+	$(BIN)/python benchmarks/page.py
 
 clean:
 	rm -rf .venv csid-demo

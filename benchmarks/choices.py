@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold
 
+import problems
 import results
-import tasks
-from bayesian import QUANTILES, quantile_figures, rmse
 from csid import BayesianCSIDRegressor
 from csid.spread import Spread
+from scores import QUANTILES, quantile_figures, rmse
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -35,8 +35,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 MISSING = ("marginalize", "level")
 
 
-def figures(task: tasks.Task, fold: int, settings: dict[str, Any]) -> dict[str, float]:
-    rows, _ = tasks.split(task, 0)
+def figures(task: problems.Problem, fold: int, settings: dict[str, Any]) -> dict[str, float]:
+    rows, _ = problems.split(task, 0)
     train, held_out = list(KFold(3, shuffle=True, random_state=0).split(rows))[fold]
     model = BayesianCSIDRegressor(random_state=fold, **settings).fit(task.X.iloc[rows[train]], task.y[rows[train]])
     X, y = task.X.iloc[rows[held_out]], task.y[rows[held_out]]
@@ -53,14 +53,14 @@ def figures(task: tasks.Task, fold: int, settings: dict[str, Any]) -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", nargs="*", default=list(tasks.NAMES))
+    parser.add_argument("task", nargs="*", default=list(problems.TASKS))
     parser.add_argument("--folds", type=int, default=1)
     parser.add_argument("--variants", nargs="*", default=list(VARIANTS), choices=list(VARIANTS))
     chosen = parser.parse_args()
     done = {(row["task"], int(row["fold"]), row["variant"]) for row in results.read("choices")}
     for fold in range(chosen.folds):
         for name in chosen.task:
-            task = tasks.load(name)
+            task = problems.load(name)
             for variant in chosen.variants:
                 if variant in MISSING and not task.X.isna().any(axis=None):
                     continue

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 import pages
+import problems
 import results
-import tasks
 from csid import CSIDRegressor
 
 TASKS = ("energy1", "concrete", "skillcraft", "abalone", "wine", "ccpp", "bike1")
@@ -21,8 +21,8 @@ MOST_ROWS = 5000
 
 def run(name: str, smoothness: float, early_stopping: bool) -> dict[str, object]:
     """Cross-validated RMSE of one setting on the training rows of the first split."""
-    task = tasks.load(name)
-    rows = tasks.split(task, 0)[0][:MOST_ROWS]
+    task = problems.load(name)
+    rows = problems.split(task, 0)[0][:MOST_ROWS]
     X, y, errors = task.X.iloc[rows], task.y[rows], []
     for train, test in itertools.islice(KFold(5, shuffle=True, random_state=0).split(X), 3):
         model = CSIDRegressor(

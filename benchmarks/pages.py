@@ -2,13 +2,13 @@
 
 import re
 
-import tasks
+import problems
 
 
 def fill(page: str, mark: str, text: str) -> None:
     """Replace what stands between `<!-- mark -->` and `<!-- /mark -->` in a page of the repository, and print it."""
     print(text)
-    path = tasks.REPOSITORY / page
+    path = problems.REPOSITORY / page
     old = path.read_text(encoding="utf-8")
     pattern = rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)"
     new, found = re.subn(pattern, lambda match: f"{match[1]}{text}\n{match[2]}", old, flags=re.DOTALL)

@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 
+import problems
 import results
-import tasks
 from csid import BayesianCSIDRegressor
 from csid.portfolio import SETTINGS
 
@@ -20,11 +20,11 @@ MOST_ROWS = 6_000
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", nargs="*", default=list(tasks.NAMES))
+    parser.add_argument("task", nargs="*", default=list(problems.TASKS))
     done = {(row["task"], row["prior"]) for row in results.read("priors")}
     for name in parser.parse_args().task:
-        task = tasks.load(name)
-        rows = tasks.split(task, 0)[0][:MOST_ROWS]
+        task = problems.load(name)
+        rows = problems.split(task, 0)[0][:MOST_ROWS]
         cut = int(0.8 * len(rows))
         train, held_back = rows[:cut], rows[cut:]
         for prior in ("auto", *SETTINGS):

@@ -18,8 +18,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+import problems
 import results
-import tasks
 from csid import CSIDRegressor
 
 SYSTEMS = (  # N, I, F and the distribution of the factors
@@ -90,10 +90,10 @@ def picture() -> None:
     axis.set(xlabel="samples / (F N I)", ylabel="share of systems recovered", ylim=(-0.03, 1.03), xscale="log")
     axis.set_xticks([1, 2, 3, 4, 6, 8, 16, 32], [1, 2, 3, 4, 6, 8, 16, 32])
     axis.legend(frameon=False, fontsize=8)
-    path = tasks.REPOSITORY / "docs" / "images" / "recovery.png"
+    path = problems.REPOSITORY / "docs" / "images" / "recovery.png"
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=130)
-    print(f"picture: {path.relative_to(tasks.REPOSITORY)}")
+    print(f"picture: {path.relative_to(problems.REPOSITORY)}")
 
 
 def key(row: dict[str, str]) -> tuple[int, int, int, str, float]:

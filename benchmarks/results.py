@@ -1,7 +1,12 @@
-"""Result rows in CSV files: a run that was cut off goes on where it stopped."""
+"""Result rows in CSV files: a run that was cut off goes on where it stopped.
+
+The folder is `results` beside this file, or `$CSID_BENCH_RESULTS`.
+"""
 
 import csv
+import os
 import platform
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +16,7 @@ import sklearn
 
 import csid
 
-FOLDER = Path(__file__).parent / "results"
+FOLDER = Path(os.environ.get("CSID_BENCH_RESULTS", Path(__file__).parent / "results"))
 
 
 def provenance() -> dict[str, str]:
@@ -36,7 +41,7 @@ def read(name: str) -> list[dict[str, str]]:
 
 def append(name: str, row: dict[str, Any]) -> None:
     """Add one row; the header is written with the first."""
-    FOLDER.mkdir(exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.csv"
     new = not path.exists()
     with path.open("a", newline="") as file:
@@ -44,3 +49,20 @@ def append(name: str, row: dict[str, Any]) -> None:
         if new:
             writer.writeheader()
         writer.writerow(row)
+
+
+def memory(figure: str) -> float:
+    """Megabytes of this process: "VmRSS" in use, "VmHWM" at their peak. NaN where the system is not Linux."""
+    try:
+        return int(re.search(rf"{figure}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024.0
+    except OSError:
+        return float("nan")
+
+
+def forget_peak() -> float:
+    """Let the peak start anew; returns the memory in use."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return float("nan")
+    return memory("VmRSS")

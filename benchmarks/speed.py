@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 from threadpoolctl import threadpool_limits
 
+import problems
 import results
-import tasks
 from csid import CSIDRegressor
 from csid._fit import gibbs
 from csid._fit.als import ALSOptions, Penalties, sweep
@@ -196,12 +196,12 @@ def memory() -> dict[str, float]:
 
 def concrete() -> dict[str, float]:
     """A whole fit on concrete against the NumPy twin of the tests: same problem, same start, same sweeps."""
-    sys.path.insert(0, str(tasks.REPOSITORY / "tests"))
+    sys.path.insert(0, str(problems.REPOSITORY / "tests"))
     from csid._fit.als import fit_als
     from csid.encoding import fit_encoding
     from naive import naive_als
 
-    task = tasks.load("concrete")
+    task = problems.load("concrete")
     M = len(task.y)
     encoding, encoded = fit_encoding(
         task.X,

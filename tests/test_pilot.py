@@ -181,3 +181,10 @@ def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(Pilot, "_sampled", sampled(errors))
         codings = [CODING, replace(CODING, missing="level")]
         assert pilot.best_coding(codings, SETTINGS["medium"], np.random.SeedSequence(0)).missing == expected
+
+
+@pytest.mark.parametrize(("rows", "chains", "draws"), [(10, 8, 48), (60_000, 8, 48), (240_000, 4, 12), (10**6, 2, 6)])
+def test_more_rows_need_less_sampling(rows: int, chains: int, draws: int) -> None:
+    plan = Plan(1, 40, 30, 12_000, 16, 300, 8, 40, 48, 60_000).on(rows)
+    assert (plan.chains, plan.burn, plan.draws) == (chains, 40, draws)
+    assert plan._replace(chains=1, draws=3).on(rows)[6:9] == (1, 40, 3)

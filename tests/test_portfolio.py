@@ -1,20 +1,28 @@
 """The choice and the weights of priors."""
 
+import threading
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
+from csid import portfolio
+from csid._fit.gibbs import Chain
+from csid._fit.problem import Problem
 from csid.portfolio import (
     SETTINGS,
     Job,
     adapted_prior,
+    burn_in,
     chains_per_setting,
     chosen_settings,
+    run_jobs,
     stacking_shares,
+    strongest,
 )
 from fit.strategies import build_problem
 
@@ -88,3 +96,51 @@ def test_a_cautious_setting_heeds_the_error_on_held_out_rows() -> None:
     assert_allclose(rate, shape * error)
     assert adapted_prior(SETTINGS["steady"], problem, None).noise == SETTINGS["steady"].prior.noise
     assert adapted_prior(SETTINGS["medium"], problem, error).noise == SETTINGS["medium"].prior.noise
+
+
+def test_only_the_largest_shares_are_kept() -> None:
+    assert_allclose(strongest(np.array([0.1, 0.5, 0.0, 0.4]), 2), [0.0, 5 / 9, 0.0, 4 / 9])
+    assert_allclose(strongest(np.array([0.1, 0.5, 0.4]), 8), [0.1, 0.5, 0.4])
+
+
+def test_many_rows_are_burnt_in_on_part_of_them() -> None:
+    assert burn_in(60_000, 40) == [(60_000, 40)]
+    assert burn_in(1_000_000, 40) == [(60_000, 40), (480_000, 3), (1_000_000, 3)]
+    assert burn_in(100_000, 0) == [(60_000, 0), (100_000, 0)]
+
+
+def test_chains_see_all_rows_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """First some, drawn at random and the same ones every time, then all, which draws are kept of."""
+    monkeypatch.setattr(portfolio, "_ROWS_OF_BURN_IN", 10)
+    monkeypatch.setattr(portfolio, "_GROWTH", 3)
+    problem = build_problem(0, rows=50)
+    seen: list[tuple[int, int, int]] = []
+
+    def run(part: Problem, prior: Any, chain: Chain, rng: Any, workers: Any, burn: int, draws: int, *_: Any) -> None:
+        assert set(map(float, part.targets.ravel())) <= set(map(float, problem.targets.ravel()))
+        seen.append((part.n_rows, burn, draws))
+
+    monkeypatch.setattr(portfolio, "run_chain", run)
+    job = Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(0), "random")
+    run_jobs([job], 8, 5, 1, 1, lambda chain: True, threading.Event())
+    assert seen == [(10, 8, 0), (30, 3, 0), (50, 3, 5)]
+    stopped = threading.Event()
+    stopped.set()
+    run_jobs([job], 8, 5, 1, 1, lambda chain: True, stopped)
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_chains_on_many_rows_run_one_after_another(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setattr(portfolio, "_MANY_ROWS", 50)
+    problem = build_problem(1, rows=50)
+    running: list[int] = []
+
+    def run(*given: Any) -> None:
+        running.append(1)
+        assert len(running) == 1
+        running.pop()
+
+    monkeypatch.setattr(portfolio, "run_chain", run)
+    jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random") for n in range(4)]
+    run_jobs(jobs, 1, 1, 1, threads, lambda chain: True, threading.Event())

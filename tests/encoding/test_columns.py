@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from csid.encoding.columns import Column, is_table, read_columns
+from csid.encoding.columns import Column, any_missing, is_table, read_columns
 
 
 def read(X: Any) -> Column:
@@ -231,3 +231,17 @@ def test_other_objects_in_a_category_are_named_with_a_remedy(value: Any) -> None
     for X in (as_frame([value], "category"), as_frame([value], object)):
         with pytest.raises(TypeError, match=r"column 'c' holds .* in row 0: .*string or a number\. Convert the column"):
             read(X).values()
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (np.ones((3, 2)), False),
+        (np.array([[1.0, np.nan]]), True),
+        (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), False),
+        (pd.DataFrame({"a": [1, 2], "b": ["x", None]}), True),
+        (pl.DataFrame({"a": [1, None]}), True),
+    ],
+)
+def test_any_missing_cell_is_seen(table: Any, expected: bool) -> None:
+    assert any_missing(table) == expected

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from csid import CSIDRegressor
+from csid._fit import als
 from csid._fit.als import (
     ALSOptions,
     ALSResult,
@@ -435,3 +436,26 @@ def test_the_golden_fit_has_not_moved() -> None:
 
 if __name__ == "__main__":
     GOLDEN.write_text(json.dumps(golden_fit(), indent=2) + "\n")
+
+
+def test_single_precision_is_for_early_sweeps_over_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With it the objective falls all the way, and ends where double precision ends."""
+    problem = build_problem(3, levels=(6, 5, 7), rows=400, linear=True)
+    options = ALSOptions(ridge=1e-3, smoothness=(1e-2,) * 3, max_iter=200, tol=1e-12)
+    start = random_factors(problem, 3, np.random.default_rng(0))
+    double = _fit(problem, options, start.copy())
+    types: list[str] = []
+    sums = als.level_sums
+
+    def watched(samples: Problem, factors: Factors, *rest: Any) -> Any:
+        types.append(factors.table.dtype.name)
+        return sums(samples, factors, *rest)
+
+    monkeypatch.setattr(als, "_MANY_ROWS", 400)
+    monkeypatch.setattr(als, "level_sums", watched)
+    result = _fit(problem, options, start.copy())
+    assert types[:3] == ["float32"] * 3
+    assert types[-3:] == ["float64"] * 3
+    assert (np.diff(result.objective) <= 1e-12).all()
+    assert_allclose(result.objective[-1], double.objective[-1], rtol=1e-3)
+    assert not np.array_equal(result.objective[:5], double.objective[:5])

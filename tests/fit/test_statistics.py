@@ -120,7 +120,7 @@ def test_grouped_modes_give_the_same_equations(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_when_modes_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With more than 12 predictors, unless the products would not fit in memory; each mode is visited once."""
+    """With more than 6 predictors, unless the products would not fit in memory; each mode is visited once."""
     problem, factors = _many_modes(linear=False)
 
     def visits() -> list[tuple[int, tuple[int, ...], set[int]]]:
@@ -130,7 +130,7 @@ def test_when_modes_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
     grouped = visits()
     assert [k for k, _, _ in grouped] == list(range(20))
     assert {shape for _, shape, _ in grouped} == {(50, 8)}
-    assert all(k not in modes and len(modes) == 9 for k, _, modes in grouped)
+    assert all(k not in modes and len(modes) == 4 for k, _, modes in grouped)
     monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 3)
     assert [k for k, _, _ in visits()] == list(range(20))
     assert all(k not in modes and len(modes) < 3 for k, _, modes in visits())

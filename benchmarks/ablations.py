@@ -1,0 +1,140 @@
+"""What each choice of the model is worth: one thing changed at a time from the defaults of both estimators.
+
+    python benchmarks/ablations.py [--quick] [--threads 1] [task ...]      # resumes; results/ablations.csv
+
+Interpolation, order of the smoothness, levels, rank, chains and members, each on three random 80/20 splits of five of
+the paper's tasks, with at most 6,000 training rows; and the objective of least squares against sweeps and against
+seconds, for its three updates. With --quick, one split of one task, and nothing is stored.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+import results
+from csid import BayesianCSIDRegressor, CSIDRegressor, datasets
+
+TASKS = {
+    "energy1": ("energy", "Y1"),
+    "concrete": ("concrete", None),
+    "abalone": ("abalone", None),
+    "ccpp": ("ccpp", None),
+    "bike2": ("bike", "registered"),
+}
+SPLITS, MOST_ROWS = 3, 6_000
+ESTIMATORS = {"als": CSIDRegressor, "bayesian": BayesianCSIDRegressor}
+LEVELS, RANKS = (8, 16, 32, 64, 128, 256), (1, 2, 4, 8, 16, 32, 64)
+SWEEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200)
+UPDATES = {"mode": SWEEPS, "row": SWEEPS, "cg": (1, 5, 20)}  # "cg" takes the steps of "mode", and longer
+
+
+class Variant(NamedTuple):
+    """An estimator with one thing changed: its name and value, as the result rows have them, and the parameters."""
+
+    estimator: str
+    changed: str
+    value: str
+    parameters: dict[str, Any]
+
+
+def variants() -> Iterator[Variant]:
+    """The defaults first; what is the default of an estimator is not fitted again under another name.
+
+    Chains are counted under a single prior: of several, each that has a share has at least one chain.
+    """
+    for estimator in ESTIMATORS:
+        yield Variant(estimator, "", "default", {})
+        yield Variant(estimator, "interpolation", "constant", {"interpolation": "constant"})
+        for levels in LEVELS:
+            yield Variant(estimator, "levels", str(levels), {"levels": levels})
+        for rank in RANKS:
+            if rank != ESTIMATORS[estimator]().rank:
+                yield Variant(estimator, "rank", str(rank), {"rank": rank})
+    yield Variant("als", "smoothness_order", "2", {"smoothness_order": 2})
+    yield Variant("als", "n_estimators", "8", {"n_estimators": 8})
+    for order in (1, 2):
+        yield Variant("bayesian", "smoothness_order", str(order), {"smoothness_order": order})
+    for chains in (1, 2, 4, 8, 16):
+        yield Variant("bayesian", "n_chains", str(chains), {"prior": "medium", "n_chains": chains})
+    long = {"prior": "medium", "n_chains": 1, "n_burn": 8 * 40, "n_draws": 8 * 48}
+    yield Variant("bayesian", "n_chains", "1, 8 times as long", long)
+    for update, counts in UPDATES.items():
+        for sweeps in counts:
+            stop = {"max_iter": sweeps, "tol": 0.0, "n_iter_no_change": sweeps, "early_stopping": False}
+            yield Variant("als", "update", f"{update}, {sweeps} sweeps", {"update": update, **stop})
+
+
+class Split(NamedTuple):
+    X: pd.DataFrame
+    y: np.ndarray
+    X_test: pd.DataFrame
+    y_test: np.ndarray
+
+
+def split(task: str, seed: int) -> Split:
+    """A random 80/20 split; of the training rows at most the first `MOST_ROWS`."""
+    name, target = TASKS[task]
+    data = datasets.load(name, target=target, library="pandas")
+    order = np.random.default_rng(seed).permutation(len(data.y))
+    cut = int(0.8 * len(order))
+    train, test = order[: min(cut, MOST_ROWS)], order[cut:]
+    return Split(data.X.iloc[train], data.y[train], data.X.iloc[test], data.y[test])
+
+
+def measured(variant: Variant, rows: Split, seed: int, threads: int) -> dict[str, Any]:
+    """Test error and seconds of a fit; for least squares, also its sweeps and its objective after the last."""
+    model = ESTIMATORS[variant.estimator](**variant.parameters, random_state=seed, n_jobs=threads)
+    started = time.perf_counter()
+    model.fit(rows.X, rows.y)
+    seconds = time.perf_counter() - started
+    rmse = float(np.sqrt(np.mean((model.predict(rows.X_test) - rows.y_test) ** 2)))
+    objective = model.objective_history_[0][-1] if variant.estimator == "als" else ""
+    return {"rmse": rmse, "fit_seconds": seconds, "sweeps": model.n_iter_, "objective": objective}
+
+
+def warm_up() -> None:
+    """Compile, so that no fit is timed with it."""
+    X = np.random.default_rng(0).uniform(size=(300, 3))
+    for variant in variants():
+        small = variant.parameters | ({"max_iter": 2} if variant.estimator == "als" else {"effort": "fast"})
+        if variant.changed in ("", "interpolation", "smoothness_order", "update"):
+            ESTIMATORS[variant.estimator](**small).fit(X, X.sum(axis=1))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", nargs="*", choices=[*TASKS, []])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--threads", type=int, default=1)
+    chosen = parser.parse_args()
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if beside.is_dir():
+        os.environ.setdefault("CSID_DATA", str(beside))
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    keys = ("task", "split", "estimator", "changed", "value")
+    done = {tuple(row[key] for key in keys) for row in results.read("ablations")} if not chosen.quick else set()
+    warm_up()
+    names = chosen.task or list(TASKS)
+    for seed in range(1 if chosen.quick else SPLITS):
+        for task in names[:1] if chosen.quick else names:
+            rows = split(task, seed)
+            for variant in variants():
+                what = dict(zip(keys, (task, str(seed), *variant[:3]), strict=True))
+                if tuple(what.values()) in done:
+                    continue
+                figures = measured(variant, rows, seed, chosen.threads)
+                if not chosen.quick:
+                    results.append("ablations", what | {"threads": chosen.threads} | figures | results.provenance())
+                print(*what.values(), f"RMSE {figures['rmse']:.4g}, {figures['fit_seconds']:.2f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""LightGBM, with its own missing values and categories."""
+
+from typing import Any
+
+import numpy as np
+import optuna
+import pandas as pd
+from lightgbm import LGBMRegressor, early_stopping
+
+from methods.method import PATIENCE, Method, Settings, Space, plain_names
+
+
+def make(settings: Settings, categories: list[str], seed: int, threads: int) -> LGBMRegressor:
+    return LGBMRegressor(**settings, subsample_freq=1, random_state=seed, n_jobs=threads, verbose=-1)
+
+
+def space(trial: optuna.Trial) -> Settings:
+    return {
+        "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.2, log=True),
+        "num_leaves": trial.suggest_int("num_leaves", 8, 256, log=True),
+        "min_child_samples": trial.suggest_int("min_child_samples", 2, 100, log=True),
+        "subsample": trial.suggest_float("subsample", 0.5, 1.0),
+        "colsample_bytree": trial.suggest_float("colsample_bytree", 0.4, 1.0),
+        "reg_lambda": trial.suggest_float("reg_lambda", 1e-3, 100.0, log=True),
+    }
+
+
+def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_more: pd.DataFrame, y_more: np.ndarray) -> int:
+    model.fit(X, y, eval_X=(X_more,), eval_y=(y_more,), callbacks=[early_stopping(PATIENCE, verbose=False)])
+    return int(model.best_iteration_)
+
+
+METHODS = {"lightgbm": Method("lightgbm", make, plain_names, Space(space), stopped_fit=stopped_fit)}
