@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.latent_classes import Bins, LatentClasses, fit_latent_classes
+from csid._fit.latent_classes import Bins, ClassPrior, LatentClasses, first_factor, fit_latent_classes
 from csid._fit.missing_cells import LevelPMF
 from csid._fit.statistics import Workers
 from csid.encoding import CategoricalMode, Encoding, Mode, OrdinalMode, fit_encoding
@@ -17,6 +18,7 @@ Array = NDArray[np.float64]
 _MOST_BINS = 32
 _RANKS = (2, 4, 8, 16, 32, 64, 128)
 _REACHES, _RANK_OF_REACH = (0, 1, 2, 4, 8), 16
+_FACTOR_ROWS, _REACH_OF_FACTOR, _STRENGTH = (10.0, 50.0), 4, 1.5
 _SWEEPS = 60
 _ROWS_TO_CHOOSE, _ROWS_TO_FIT = 10_000, 100_000
 _HELD_OUT = 0.2
@@ -71,29 +73,51 @@ def fit_joint_pmf(
         return None
     marginals = [(p + _LEAST_MASS) / (p + _LEAST_MASS).sum() for p in encoding.marginals]
     ordered = [mode.n_ordered > 0 for mode in encoding.modes]
-    choices = {reach: Bins.of(marginals, ordered, reach) for reach in _REACHES}
     order = rng.permutation(n_rows)
+    held_out, train = np.split(order[:_ROWS_TO_CHOOSE], [int(_HELD_OUT * min(n_rows, _ROWS_TO_CHOOSE))])
+    if len(held_out) == 0:
+        return None
     seed = int(rng.integers(2**63))
     with Workers(n_threads) as workers:
 
-        def fitted(some: NDArray[np.intp], classes: int, reach: int) -> LatentClasses:
+        def fitted(some: NDArray[np.intp], form: Form) -> LatentClasses:
             cells = np.ascontiguousarray(rows.codes[some].T)
+            bins = Bins.of(marginals, ordered, form.reach)
+            prior = form.prior(cells, bins, ordered)
             own = np.random.default_rng(seed)
-            return fit_latent_classes(cells, choices[reach], weights[some], classes, own, workers, _SWEEPS)
+            return fit_latent_classes(cells, bins, weights[some], prior, own, workers, _SWEEPS)
 
-        some = order[:_ROWS_TO_CHOOSE]
-        held_out, train = np.split(some, [int(_HELD_OUT * len(some))])
-        if len(held_out) == 0:
-            return None
         cells = np.ascontiguousarray(rows.codes[held_out].T)
 
-        def likelihood(classes: int, reach: int) -> float:
-            return fitted(train, classes, reach).log_likelihood(cells, weights[held_out], workers)
+        @cache
+        def likelihood(form: Form) -> float:
+            return fitted(train, form).log_likelihood(cells, weights[held_out], workers)
 
-        reach = max(_REACHES, key=lambda reach: likelihood(_RANK_OF_REACH if rank == "auto" else int(rank), reach))
-        if rank == "auto":
-            rank = _best_rank(lambda classes: likelihood(classes, reach))
-        return None if rank == 1 else JointPMF(encoding.modes, fitted(order[:_ROWS_TO_FIT], int(rank), reach))
+        form = _likeliest(likelihood, None if rank == "auto" else int(rank))
+        return None if form.rank == 1 else JointPMF(encoding.modes, fitted(order[:_ROWS_TO_FIT], form))
+
+
+class Form(NamedTuple):
+    """What classes may be like: how many, how far their kernels reach, and the rows of a one-factor prior, if any."""
+
+    rank: int
+    reach: int
+    factor_rows: float = 0.0
+
+    def prior(self, cells: NDArray[Any], bins: Bins, ordered: Sequence[bool]) -> ClassPrior:
+        if self.factor_rows == 0.0:
+            return ClassPrior.marginal(bins, self.rank)
+        loadings = _STRENGTH * first_factor(cells, bins, ordered)
+        return ClassPrior.one_factor(bins, loadings, self.rank, self.factor_rows)
+
+
+def _likeliest(likelihood: Callable[[Form], float], rank: int | None) -> Form:
+    """The form under which held-out rows are likeliest, of a rank or of any; one class if none beats independence."""
+    some = _RANK_OF_REACH if rank is None else rank
+    reach = max(_REACHES, key=lambda reach: likelihood(Form(some, reach)))
+    forms = [Form(some if rank is not None else _best_rank(lambda R: likelihood(Form(R, reach))), reach)]
+    forms += [Form(some, _REACH_OF_FACTOR, rows) for rows in _FACTOR_ROWS]
+    return max(forms, key=lambda form: likelihood(form) if form.rank > 1 else 0.0)
 
 
 def _best_rank(likelihood: Callable[[int], float]) -> int:

@@ -136,6 +136,7 @@ def test_a_reader_of_older_documents_averages_by_the_marginals(kind: str) -> Non
     encoded = model.encoding_.encode(table, len(table))
     found = [document["bias"] + document["V"] @ _components(document, row)[0] for row in table.to_dict("records")]
     assert_allclose(found, model.cpd_.evaluate(encoded.codes, encoded.fractions), rtol=1e-9, atol=1e-9)
+    assert np.abs(np.array(found) - model.predict(table).reshape(len(table), -1)).max() > 1e-3
 
 
 def test_numbers_keep_all_their_digits() -> None:

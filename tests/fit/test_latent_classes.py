@@ -6,7 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit.latent_classes import Bins, LatentClasses, Parameters, em_step, fit_latent_classes, posterior
+from csid._fit.latent_classes import (
+    Bins,
+    ClassPrior,
+    LatentClasses,
+    Parameters,
+    em_step,
+    first_factor,
+    fit_latent_classes,
+    normal_scores,
+    posterior,
+)
 from csid._fit.statistics import Workers
 
 Array = np.ndarray
@@ -26,7 +36,14 @@ def _bins(seed: int, counts: tuple[int, ...] = (4, 3, 5), reach: int = 1) -> Bin
 
 
 def _classes(seed: int, bins: Bins, rank: int) -> LatentClasses:
-    return Parameters.random(bins, rank, np.random.default_rng([seed, 2])).classes(bins)
+    return Parameters.random(ClassPrior.marginal(bins, rank), np.random.default_rng([seed, 2])).classes(bins)
+
+
+def _prior(bins: Bins, rank: int, rows: float) -> ClassPrior:
+    """The marginals, or with some rows one factor that the predictors load on in either direction."""
+    if rows == 0.0:
+        return ClassPrior.marginal(bins, rank)
+    return ClassPrior.one_factor(bins, np.array([1.0, 0.0, -0.7]), rank, rows)
 
 
 def test_scores_are_the_logarithms_of_shares_times_lifts() -> None:
@@ -46,32 +63,41 @@ def test_scores_are_the_logarithms_of_shares_times_lifts() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6), rank=st.integers(1, 6), reach=st.integers(0, 3), missing=st.sampled_from([0.0, 0.4]))
-def test_no_step_lowers_the_objective(seed: int, rank: int, reach: int, missing: float) -> None:
+@given(
+    seed=st.integers(0, 10**6),
+    rank=st.integers(1, 6),
+    reach=st.integers(0, 3),
+    missing=st.sampled_from([0.0, 0.4]),
+    rows=st.sampled_from([0.0, 10.0]),
+)
+def test_no_step_lowers_the_objective(seed: int, rank: int, reach: int, missing: float, rows: float) -> None:
     bins, cells = _bins(seed, reach=reach), _cells(seed, missing=missing)
-    rng = np.random.default_rng(seed)
-    weights, parameters = rng.uniform(0.1, 2.0, cells.shape[1]), Parameters.random(bins, rank, rng)
+    rng, prior = np.random.default_rng(seed), _prior(bins, rank, rows)
+    weights, parameters = rng.uniform(0.1, 2.0, cells.shape[1]), Parameters.random(prior, rng)
     values = []
     for _ in range(12):
-        parameters, value = em_step(parameters, cells, bins, weights, Workers())
+        parameters, value = em_step(parameters, cells, bins, weights, prior, Workers())
         values.append(value)
     assert (np.diff(values) >= -1e-12).all()
 
 
 def test_the_objective_is_the_likelihood_and_the_prior() -> None:
     bins, cells, weights = _bins(1), _cells(1), np.full(60, 2.0)
-    parameters = Parameters.random(bins, 3, np.random.default_rng(0))
-    _, value = em_step(parameters, cells, bins, weights, Workers())
-    prior = 2.0 * np.log(parameters.shares).mean()
-    prior += sum(2.0 * (p[:, None] * np.log(B)).sum() for p, B in zip(bins.marginals, parameters.weights, strict=True))
-    assert_allclose(value, parameters.classes(bins).log_likelihood(cells, weights, Workers()) + prior / 120.0)
+    for prior in (_prior(bins, 3, 0.0), _prior(bins, 3, 7.0)):
+        parameters = Parameters.random(prior, np.random.default_rng(0))
+        _, value = em_step(parameters, cells, bins, weights, prior, Workers())
+        expected = np.log(parameters.shares).mean()
+        expected += sum((lean * np.log(B)).sum() for lean, B in zip(prior.lean, parameters.weights, strict=True))
+        likelihood = parameters.classes(bins).log_likelihood(cells, weights, Workers())
+        assert_allclose(value, likelihood + prior.rows * expected / 120.0)
 
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), reach=st.integers(0, 4))
 def test_a_class_is_a_distribution_over_the_bins(seed: int, reach: int) -> None:
     bins = _bins(seed, reach=reach)
-    classes = fit_latent_classes(_cells(seed), bins, np.ones(60), 4, np.random.default_rng(seed), Workers(), 20)
+    prior, rng = _prior(bins, 4, 0.0), np.random.default_rng(seed)
+    classes = fit_latent_classes(_cells(seed), bins, np.ones(60), prior, rng, Workers(), 20)
     assert_allclose(classes.shares.sum(), 1.0)
     for p, lift in zip(bins.marginals, classes.lifts, strict=True):
         assert (lift > 0.0).all()
@@ -90,9 +116,9 @@ def test_a_single_class_says_that_predictors_are_independent() -> None:
     """Whose marginals are those of the rows."""
     cells = _cells(3, missing=0.0)
     marginals = [np.bincount(row, minlength=C) / 60 for row, C in zip(cells, (4, 3, 5), strict=True)]
-    classes = fit_latent_classes(
-        cells, Bins.of(marginals, [True] * 3, 0), np.ones(60), 1, np.random.default_rng(0), Workers(), 5
-    )
+    bins = Bins.of(marginals, [True] * 3, 0)
+    rng = np.random.default_rng(0)
+    classes = fit_latent_classes(cells, bins, np.ones(60), ClassPrior.marginal(bins, 1), rng, Workers(), 5)
     assert_array_equal(classes.shares, [1.0])
     for lift in classes.lifts:
         assert_allclose(lift, 1.0)
@@ -105,7 +131,7 @@ def test_two_kinds_of_rows_are_told_apart_though_cells_are_missing() -> None:
     cells[rng.random(cells.shape) < 0.3] = 2
     marginals = [np.bincount(row[row < 2], minlength=2) / (row < 2).sum() for row in cells]
     bins = Bins.of(marginals, [False] * 5, 0)
-    classes = fit_latent_classes(cells, bins, np.ones(2000), 2, rng, Workers(), 200)
+    classes = fit_latent_classes(cells, bins, np.ones(2000), ClassPrior.marginal(bins, 2), rng, Workers(), 200)
     rare = int(np.argmin(classes.shares))
     assert_allclose(classes.shares[rare], 0.3, atol=0.04)
     for p, lift in zip(marginals, classes.lifts, strict=True):
@@ -117,8 +143,44 @@ def test_two_kinds_of_rows_are_told_apart_though_cells_are_missing() -> None:
 def test_threads_do_not_change_a_bit(rows: int) -> None:
     bins, cells = _bins(4), _cells(4, rows=rows)
     with Workers(3) as three:
-        many = fit_latent_classes(cells, bins, np.ones(rows), 3, np.random.default_rng(0), three, 3)
-    one = fit_latent_classes(cells, bins, np.ones(rows), 3, np.random.default_rng(0), Workers(), 3)
+        many = fit_latent_classes(cells, bins, np.ones(rows), _prior(bins, 3, 0.0), np.random.default_rng(0), three, 3)
+    one = fit_latent_classes(cells, bins, np.ones(rows), _prior(bins, 3, 0.0), np.random.default_rng(0), Workers(), 3)
     assert_array_equal(many.shares, one.shares)
     for a, b in zip(many.lifts, one.lifts, strict=True):
         assert_array_equal(a, b)
+
+
+def test_normal_scores_are_standard_over_the_marginal() -> None:
+    p = np.full(200, 1.0 / 200.0)
+    assert_allclose([p @ normal_scores(p), p @ normal_scores(p) ** 2], [0.0, 1.0], atol=0.02)
+    assert (np.diff(normal_scores(p)) > 0.0).all()
+
+
+def test_a_factor_is_found_in_a_table_of_few_cells() -> None:
+    """Five numbers that rise or fall with a hidden one, one that does not, a category; four of five cells hidden."""
+    rng = np.random.default_rng(0)
+    hidden = rng.standard_normal(4000)
+    signs = np.array([1.0, 1.0, -1.0, 1.0, -1.0, 0.0])
+    values = 0.8 * signs[:, None] * hidden + 0.6 * rng.standard_normal((6, 4000))
+    cells = np.array([np.searchsorted(np.quantile(row, np.arange(1, 8) / 8), row) for row in values])
+    cells = np.vstack([cells, rng.integers(0, 8, 4000)])
+    cells[rng.random(cells.shape) < 0.8] = 8
+    marginals, ordered = [np.full(8, 0.125)] * 7, [True] * 6 + [False]
+    bins = Bins.of(marginals, ordered, 1)
+    loadings = first_factor(cells, bins, ordered)
+    assert_array_equal(np.sign(loadings[:5]), signs[:5])
+    assert np.abs(loadings[5]) < 0.2 < np.abs(loadings[:5]).min()
+    assert loadings[6] == 0.0
+    prior = ClassPrior.one_factor(bins, 1.5 * loadings, 5, 10.0)
+    for lean, sign in zip(prior.lean, signs[:5], strict=False):
+        assert_allclose(lean.sum(axis=0), np.ones(5))
+        assert (np.diff(sign * (np.arange(8.0) @ lean)) > 0.0).all()
+    assert_allclose(prior.lean[6], 0.125)
+    few = cells[:, :150].astype(np.uint8)
+    likelihood = {
+        name: fit_latent_classes(few, bins, np.ones(150), one, np.random.default_rng(0), Workers(), 40).log_likelihood(
+            cells[:, 150:].astype(np.uint8), np.ones(3850), Workers()
+        )
+        for name, one in {"factor": prior, "marginal": ClassPrior.marginal(bins, 5)}.items()
+    }
+    assert likelihood["factor"] > max(0.0, likelihood["marginal"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from csid._fit.compiled import inner, kernel
 from csid._fit.statistics import Workers, row_parts
@@ -22,6 +23,7 @@ Array = NDArray[np.float64]
 _PSEUDO_ROWS = 2.0
 _SPREAD_OF_START = 0.3
 _CLOSE = 1e-5
+_ROWS_OF_DOUBT = 10.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,55 @@ class Bins:
 
 
 @dataclass(frozen=True)
+class ClassPrior:
+    """What a class is drawn to: beside its own rows it has some that follow `lean`, N arrays (C_n, R) of distributions.
+
+    No lift becomes zero, therefore.
+    """
+
+    rows: float
+    lean: tuple[Array, ...]
+
+    @property
+    def rank(self) -> int:
+        return int(self.lean[0].shape[1])
+
+    @classmethod
+    def marginal(cls, bins: Bins, rank: int) -> "ClassPrior":
+        """All classes are drawn to the marginals."""
+        return cls(_PSEUDO_ROWS, tuple(np.tile(p[:, None], rank) for p in bins.marginals))
+
+    @classmethod
+    def one_factor(cls, bins: Bins, loadings: Array, rank: int, rows: float) -> "ClassPrior":
+        """Classes are steps of one hidden number, with which predictors rise, or fall, by their loadings (N,).
+
+        That is as much as a table can tell in which most cells are missing: some grades of many courses.
+        """
+        steps = ndtri((np.arange(rank) + 0.5) / rank)
+        pairs = zip(bins.marginals, loadings, strict=True)
+        tilted = [p[:, None] * np.exp(loading * normal_scores(p)[:, None] * steps) for p, loading in pairs]
+        return cls(rows, tuple(lean / lean.sum(axis=0) for lean in tilted))
+
+
+def normal_scores(p: Array) -> Array:
+    """Quantiles of the normal distribution in the middle of each bin's part of the marginal."""
+    return np.asarray(ndtri(np.clip(p.cumsum() - 0.5 * p, 1e-3, 1.0 - 1e-3)))
+
+
+def first_factor(cells: NDArray[Any], bins: Bins, ordered: Sequence[bool]) -> Array:
+    """Loadings (N,) of ordered predictors on the first factor of their correlations, over rows that have both."""
+    Z, seen = np.zeros(cells.shape), np.zeros(cells.shape)
+    for n, (p, along) in enumerate(zip(bins.marginals, ordered, strict=True)):
+        if along:
+            Z[n], seen[n] = np.append(normal_scores(p), 0.0)[cells[n]], cells[n] < len(p)
+    correlations = Z @ Z.T / (seen @ seen.T + _ROWS_OF_DOUBT)
+    np.fill_diagonal(correlations, 1.0)
+    values, vectors = np.linalg.eigh(correlations)
+    largest = vectors[:, -1] * np.sqrt(values[-1])
+    return np.asarray(np.where(ordered, largest, 0.0) * (1.0 if largest.sum() >= 0.0 else -1.0))
+
+
+@dataclass(frozen=True)
 class Parameters:
     """What is fitted: shares (R,), and N arrays (C_n, R) of weights of the kernels in each class."""
 
@@ -92,12 +143,12 @@ class Parameters:
     weights: tuple[Array, ...]
 
     @classmethod
-    def random(cls, bins: Bins, rank: int, rng: np.random.Generator) -> "Parameters":
-        """Classes that differ a little from the marginals."""
-        drawn = [rng.dirichlet(np.ones(len(p)), rank).T for p in bins.marginals]
-        pairs = zip(bins.marginals, drawn, strict=True)
-        mixed = [(1.0 - _SPREAD_OF_START) * p[:, None] + _SPREAD_OF_START * other for p, other in pairs]
-        return cls(np.full(rank, 1.0 / rank), tuple(mixed))
+    def random(cls, prior: ClassPrior, rng: np.random.Generator) -> "Parameters":
+        """Classes that differ a little from what they are drawn to."""
+        drawn = [rng.dirichlet(np.ones(len(lean)), prior.rank).T for lean in prior.lean]
+        pairs = zip(prior.lean, drawn, strict=True)
+        mixed = [(1.0 - _SPREAD_OF_START) * lean + _SPREAD_OF_START * other for lean, other in pairs]
+        return cls(np.full(prior.rank, 1.0 / prior.rank), tuple(mixed))
 
     def classes(self, bins: Bins) -> LatentClasses:
         modes = zip(bins.marginals, bins.kernels, self.weights, strict=True)
@@ -108,18 +159,15 @@ def fit_latent_classes(
     cells: NDArray[Any],
     bins: Bins,
     weights: Array,
-    rank: int,
+    prior: ClassPrior,
     rng: np.random.Generator,
     workers: Workers,
     sweeps: int,
 ) -> LatentClasses:
-    """The classes under which the bins (N, M) of rows are likeliest, by EM from a random start.
-
-    Each class has, beside its rows, some that follow the marginals; that is the prior, and no lift becomes zero.
-    """
-    parameters, before = Parameters.random(bins, rank, rng), -np.inf
-    for _ in range(sweeps if rank > 1 else 1):
-        parameters, value = em_step(parameters, cells, bins, weights, workers)
+    """The classes under which the bins (N, M) of rows are likeliest, by EM from a random start."""
+    parameters, before = Parameters.random(prior, rng), -np.inf
+    for _ in range(sweeps if prior.rank > 1 else 1):
+        parameters, value = em_step(parameters, cells, bins, weights, prior, workers)
         if value - before < _CLOSE:
             break
         before = value
@@ -127,7 +175,7 @@ def fit_latent_classes(
 
 
 def em_step(
-    parameters: Parameters, cells: NDArray[Any], bins: Bins, weights: Array, workers: Workers
+    parameters: Parameters, cells: NDArray[Any], bins: Bins, weights: Array, prior: ClassPrior, workers: Workers
 ) -> tuple[Parameters, float]:
     """One step of EM, and the objective before it: mean log-likelihood plus logarithm of the prior, over the rows."""
     classes = parameters.classes(bins)
@@ -141,14 +189,15 @@ def em_step(
 
     sums, of_classes, values = zip(*workers.map(expect, row_parts(len(weights))), strict=True)
     total, mass, value = np.sum(sums, axis=0), np.sum(of_classes, axis=0), float(np.sum(values))
-    value += _PSEUDO_ROWS * float(log_shares.mean())
+    value += prior.rows * float(log_shares.mean())
     new = []
-    for n, (p, about, old) in enumerate(zip(bins.marginals, bins.kernels, parameters.weights, strict=True)):
-        value += _PSEUDO_ROWS * float((p @ np.log(old)).sum())
+    modes = zip(bins.marginals, bins.kernels, parameters.weights, prior.lean, strict=True)
+    for n, (p, about, old, lean) in enumerate(modes):
+        value += prior.rows * float((lean * np.log(old)).sum())
         of_bins = total[offsets[n] : offsets[n] + len(p)] / (p[:, None] * classes.lifts[n])
-        expected = old * (about.T @ of_bins) + _PSEUDO_ROWS * p[:, None]
+        expected = old * (about.T @ of_bins) + prior.rows * lean
         new.append(expected / expected.sum(axis=0))
-    shares = mass + _PSEUDO_ROWS / classes.rank
+    shares = mass + prior.rows / classes.rank
     return Parameters(shares / shares.sum(), tuple(new)), value / float(weights.sum())
 
 

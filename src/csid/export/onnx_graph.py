@@ -15,7 +15,7 @@ from scipy.special import ndtri, stdtrit
 
 from csid.export.description import Category, Description, Draws, Number, Predictor
 from csid.export.onnx_missing_cells import Lacking
-from csid.export.onnx_nodes import Value, taking
+from csid.export.onnx_nodes import Table, Value
 
 Array = NDArray[np.float64]
 
@@ -71,24 +71,22 @@ def _components(model: Description, draws: Draws | None, columns: Sequence[Value
     if model.classes is None:
         product = _product([_cell(*pair, single) for pair in zip(model.predictors, columns, strict=True)])
         return product, product
-    observed = [
-        replace(each, rows=np.vstack([each.rows[:-1], np.ones_like(each.rows[-1])])) for each in model.predictors
-    ]
-    cells = [_cell(*pair, single) for pair in zip(observed, columns, strict=True)]
-    product = _product(cells)
-    lacking = Lacking.of(model.classes, [cell.nearest() for cell in cells], product)
-    factors = [each.rows[:-1] for each in model.predictors]
-    expected = lacking.expected(model.classes, factors, single)
-    return expected, expected if draws is None else lacking.drawn(model.classes, factors, draws, single)
+    neutral = [replace(each, rows=np.vstack([each.rows[:-1], np.ones(model.V.shape[1])])) for each in model.predictors]
+    cells = [_cell(*pair, single) for pair in zip(neutral, columns, strict=True)]
+    lacking = Lacking.of(model.classes, [cell.nearest() for cell in cells], _product(cells))
+    expected = lacking.expected([each.rows[:-1] for each in model.predictors], single)
+    return expected, expected if draws is None else lacking.drawn([cell.factor for cell in cells], draws)
 
 
 @dataclass(frozen=True)
 class _Cell:
     """Where the cells of a column fall.
 
-    row : (M, R) of the factor; level : (M,), the last row of the factor for a missing cell; t : (M,) towards the next.
+    factor : the rows that may be taken; row : (M, R) that is; level : (M,) below, the last of all for a missing cell;
+    t : (M,) position towards the next.
     """
 
+    factor: Table
     row: Value
     level: Value
     t: Value | None = None
@@ -113,20 +111,20 @@ def _cell(predictor: Predictor, column: Value, single: bool) -> _Cell:
 def _cell_of_number(predictor: Number, column: Value, single: bool) -> _Cell:
     x = column.then("Squeeze", np.array([1]))
     missing = x.then("IsNaN")
-    take = taking(predictor.rows, column.graph, single)
+    factor = Table.of(predictor.rows, column.graph, single)
     last = len(predictor.grid)
     if not predictor.linear:
         at = column.then("Greater", predictor.edges).cast(TensorProto.INT64).total(1)
         level = missing.where(last, at)
-        return _Cell(take(level), level)
+        return _Cell(factor, factor.rows(level), level)
     inner = predictor.grid[1:-1]  # beyond the outer levels, t is clipped
     at = column.then("GreaterOrEqual", inner).cast(TensorProto.INT64).total(1)
     start, step = (column.graph.constant(each).then("Gather", at) for each in (predictor.grid, np.diff(predictor.grid)))
     t = missing.where(0.0, ((x - start) / step).then("Clip", 0.0, 1.0))
     t = t.cast(TensorProto.FLOAT).cast(TensorProto.DOUBLE)  # rounded as csid does, docs/decisions/0006
     level = missing.where(last, at)
-    lower, upper = take(level), take(at + 1)
-    return _Cell(lower + t.then("Unsqueeze", np.array([1])) * (upper - lower), level, t)
+    lower, upper = factor.rows(level), factor.rows(at + 1)
+    return _Cell(factor, lower + t.then("Unsqueeze", np.array([1])) * (upper - lower), level, t)
 
 
 def _cell_of_category(predictor: Category, column: Value, single: bool) -> _Cell:
@@ -138,7 +136,8 @@ def _cell_of_category(predictor: Category, column: Value, single: bool) -> _Cell
     at = column.then("Equal", names).where(beyond, 0).total(1) + predictor.unseen
     if not predictor.of_strings:
         at = column.then("Squeeze", np.array([1])).then("IsNaN").where(predictor.missing, at)
-    return _Cell(taking(predictor.rows, column.graph, single)(at), at)
+    factor = Table.of(predictor.rows, column.graph, single)
+    return _Cell(factor, factor.rows(at), at)
 
 
 def _bounds(model: Description, draws: Draws, q: Value, mean: Value, coverages: Sequence[float]) -> list[Value]:

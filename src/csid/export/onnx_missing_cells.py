@@ -1,7 +1,7 @@
 """Rows that lack cells, under a joint PMF of the predictors, as nodes of an ONNX graph.
 
-Only these rows are computed anew. Loops run over the classes that they may be of and over the predictors that they
-lack, so that memory is that of rows times components, and a batch that lacks nothing costs next to nothing.
+Only these rows are computed anew. Loops run over the classes that they may be of and over the cells that they lack, so
+that memory is that of rows times components, and a batch that lacks nothing costs next to nothing.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from csid.export.description import Classes, Draws
-from csid.export.onnx_nodes import Value, taking
+from csid.export.onnx_nodes import Table, Value
 
 Array = NDArray[np.float64]
 
@@ -21,93 +21,105 @@ Array = NDArray[np.float64]
 class Lacking:
     """J rows of M that lack cells.
 
-    complete : (M, R) products, over the observed predictors, of the rows of their factors; rows : (J,) which they are.
-    missing : (N, J, 1) whether a cell is; lacked : predictors that are missing in some row.
+    product : (M, R) over the observed predictors, of the rows of their factors; rows : (J,) which they are.
+    lacked : (N, J) the predictors that each row lacks, rising, and behind them N; some : the first of these N places,
+        which are all that any row needs.
     probabilities : (J, C) of the classes.
     """
 
-    complete: Value
+    classes: Classes
+    product: Value
     rows: Value
-    missing: Value
     lacked: Value
+    some: Value
     probabilities: Value
 
     @classmethod
-    def of(cls, classes: Classes, levels: Sequence[Value], complete: Value) -> "Lacking":
+    def of(cls, classes: Classes, levels: Sequence[Value], product: Value) -> "Lacking":
         """levels : (M,) of each predictor, the number of its levels for a missing cell."""
         first, *others = (level.then("Unsqueeze", np.array([0])) for level in levels)
-        cells, behind = first.then("Concat", *others, axis=0), classes.pmf.levels[:, None]
+        cells, N = first.then("Concat", *others, axis=0), len(levels)
+        behind = classes.pmf.levels[:, None]
         rows = _where_any(cells.then("Equal", behind), 0)
-        some = cells.then("Gather", rows, axis=1)
-        missing = some.then("Equal", behind)
-        observed = _where_any(missing.then("Not"), 1)
-        probabilities = _scores(classes, some, observed).then("Softmax", axis=1)
-        return cls(complete, rows, missing.then("Unsqueeze", np.array([2])), _where_any(missing, 1), probabilities)
+        cells = cells.then("Gather", rows, axis=1)
+        missing = cells.then("Equal", behind)
+        names = missing.where(np.arange(N)[:, None], N)
+        lacked = names.then("TopK", np.array([N]), axis=0, largest=0, unused=1)
+        some = _where_any(lacked.then("Less", N), 1)
+        return cls(classes, product, rows, lacked, some, _probabilities(classes, cells, missing))
 
-    def expected(self, classes: Classes, factors: Sequence[Array], single: bool) -> Value:
-        """Components (M, R), those of these rows averaged over the classes."""
-        C = classes.pmf.classes.rank
-        means = [B.T @ A for A, B in zip(factors, classes.pmf.given_class, strict=True)]
-        mean, shape = taking(np.vstack(means), self.rows.graph, single), [None, factors[0].shape[1]]
-        kept = self.probabilities.then("Less", classes.least).where(0.0, self.probabilities)
-        shares = kept / kept.then("ReduceSum", np.array([1]), keepdims=1)
-        start = self._observed()
+    def expected(self, factors: Sequence[Array], single: bool) -> Value:
+        """Components (M, R), those of these rows averaged over the classes; factors : (I_n, R) of the predictors."""
+        C, R = self.classes.pmf.classes.rank, factors[0].shape[1]
+        means = [B.T @ A for A, B in zip(factors, self.classes.pmf.given_class, strict=True)]
+        mean = Table.of(np.vstack([*means, np.ones((C, R))]), self.rows.graph, single)
+        kept = self.probabilities.then("Less", self.classes.least).where(0.0, self.probabilities)
+        shares, observed = kept / kept.then("ReduceSum", np.array([1]), keepdims=1), self._observed()
 
         def add(c: Value, total: Value) -> Value:
-            def fill(n: Value, product: Value) -> Value:
-                return product * self.missing.then("Gather", n).where(mean(n * C + c), 1.0)
+            def fill(place: Value, product: Value) -> Value:
+                return product * mean.rows(self.lacked.then("Gather", place) * C + c)
 
-            return total + _column(shares, c) * c.graph.each(self.lacked, fill, start, shape)
+            return total + _column(shares, c) * c.graph.each(self.some, fill, observed, [None, R])
 
-        return self._in_place(start.graph.each(_where_any(kept.then("Greater", 0.0), 0), add, start * 0.0, shape))
+        likely = _where_any(kept.then("Greater", 0.0), 0)
+        return self._in_place(self.rows.graph.each(likely, add, observed * 0.0, [None, R]))
 
-    def drawn(self, classes: Classes, factors: Sequence[Array], draws: Draws, single: bool) -> Value:
-        """Components (M, R), those of these rows with the missing cells filled in, another way for each draw."""
-        pairs = zip(factors, classes.drawn, strict=True)
-        filled = [np.take_along_axis(A, levels[draws.owners].T, axis=0) for A, levels in pairs]  # (C, R) of each
-        in_classes, start = taking(np.stack(filled), self.rows.graph, single), self._observed()
-        of_components = self._classes(classes.quantiles).then("Gather", draws.owners, axis=1)
+    def drawn(self, factors: Sequence[Table], draws: Draws) -> Value:
+        """Components (M, R), those of these rows with the missing cells filled in, another way for each draw.
 
-        def fill(n: Value, product: Value) -> Value:
-            row = in_classes(n).then("GatherElements", of_components, axis=0)
-            return product * self.missing.then("Gather", n).where(row, 1.0)
+        factors : (I_n + 1, R) of the predictors, whose last rows are ones.
+        """
+        _, D, C = self.classes.drawn.shape
+        levels = self.classes.drawn + _starts(self.classes)[:, None, None]
+        ones = np.full(D * C, np.sum(self.classes.pmf.levels + 1) - 1)
+        filling, factor = self.rows.graph.constant(np.append(levels, ones)), factors[0].above(factors[1:])
+        of_draws = self._chosen() + C * np.arange(D)
 
-        return self._in_place(start.graph.each(self.lacked, fill, start, [None, factors[0].shape[1]]))
+        def fill(place: Value, product: Value) -> Value:
+            at = self.lacked.then("Gather", place).then("Unsqueeze", np.array([1])) * (D * C) + of_draws
+            return product * factor.entries(filling.then("Gather", at).then("Gather", draws.owners, axis=1))
 
-    def _classes(self, quantiles: Array) -> Value:
+        return self._in_place(self.rows.graph.each(self.some, fill, self._observed(), [None, len(draws.owners)]))
+
+    def _chosen(self) -> Value:
         """Classes (J, D) of the rows in each draw: the last before which the probabilities sum to less than these."""
-        before = self.probabilities.then("CumSum", 1, exclusive=1)
+        before, D = self.probabilities.then("CumSum", 1, exclusive=1), len(self.classes.quantiles)
 
         def choose(c: Value, chosen: Value) -> Value:
-            return _column(before, c).then("Less", quantiles).where(c.cast(TensorProto.DOUBLE), chosen)
+            return _column(before, c).then("Less", self.classes.quantiles).where(c.cast(TensorProto.DOUBLE), chosen)
 
         possible = _where_any(self.probabilities.then("Greater", 0.0), 0)
-        none = _column(before, before.graph.constant(0)) * np.zeros(len(quantiles))
-        return before.graph.each(possible, choose, none, [None, len(quantiles)]).cast(TensorProto.INT64)
+        first = _column(before, before.graph.constant(0)) * np.zeros(D)
+        return before.graph.each(possible, choose, first, [None, D]).cast(TensorProto.INT64)
 
     def _observed(self) -> Value:
-        return self.complete.then("Gather", self.rows)
+        return self.product.then("Gather", self.rows)
 
     def _in_place(self, components: Value) -> Value:
-        return self.complete.then("ScatterND", self.rows.then("Unsqueeze", np.array([1])), components)
+        return self.product.then("ScatterND", self.rows.then("Unsqueeze", np.array([1])), components)
 
 
-def _scores(classes: Classes, cells: Value, observed: Value) -> Value:
-    """Logarithms (J, C) of the shares of the classes times the lifts of the cells (N, J), 1 for a missing one."""
-    of_classes, counts = classes.pmf.classes, [len(lift) for lift in classes.pmf.classes.lifts]
-    lifts = np.vstack([*(np.log(lift) for lift in of_classes.lifts), np.zeros(of_classes.rank)])
-    first_bins = np.cumsum([0, *counts[:-1]])
-    bins = [np.append(bins + first, len(lifts) - 1) for bins, first in zip(classes.pmf.bins, first_bins, strict=True)]
-    first_levels = np.cumsum([0, *(len(each) for each in bins[:-1])])
-    graph = cells.graph
-    lift, bin_of = taking(lifts, graph, single=False), graph.constant(np.concatenate(bins))
-    at = bin_of.then("Gather", cells + first_levels[:, None])
+def _probabilities(classes: Classes, cells: Value, missing: Value) -> Value:
+    """Of the classes (J, C), given the levels (N, J) of the cells that are not missing."""
+    pmf, C = classes.pmf, classes.pmf.classes.rank
+    tables = [
+        np.vstack([np.log(lift)[bins], np.zeros(C)]) for lift, bins in zip(pmf.classes.lifts, pmf.bins, strict=True)
+    ]
+    lifts, at = Table.of(np.vstack(tables), cells.graph), cells + _starts(classes)[:, None]
 
     def add(n: Value, scores: Value) -> Value:
-        return scores + lift(at.then("Gather", n))
+        return scores + lifts.rows(at.then("Gather", n))
 
     none = cells.total(0).cast(TensorProto.DOUBLE).then("Unsqueeze", np.array([1])) * 0.0
-    return graph.each(observed, add, none + np.log(of_classes.shares), [None, of_classes.rank])
+    start, observed = none + np.log(pmf.classes.shares), _where_any(missing.then("Not"), 1)
+    return cells.graph.each(observed, add, start, [None, C]).then("Softmax", axis=1)
+
+
+def _starts(classes: Classes) -> NDArray[np.intp]:
+    """(N,) where predictors begin in tables under one another that have a row for each level and one more."""
+    rows = classes.pmf.levels + 1
+    return np.asarray(np.cumsum(rows) - rows)
 
 
 def _where_any(flags: Value, axis: int) -> Value:

@@ -48,7 +48,8 @@ def to_onnx(
     -----
     A row of a batch takes about four doubles of memory for each component (`model.cpd_.rank`), three for each level of
     the predictor that has the most and, with intervals, ten for each draw, output and coverage: run thousands of rows
-    at a time, not millions.
+    at a time, not millions. With a joint PMF (`model.pmf_`), a row that lacks cells takes nine for each component, and
+    time that grows with the classes it may be of times the most cells that a row of the batch lacks.
 
     Examples
     --------

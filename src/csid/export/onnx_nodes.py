@@ -43,11 +43,14 @@ class Graph:
         self.constants.append(numpy_helper.from_array(array, name))
         return Value(name, self)
 
-    def add(self, operator: str, *inputs: Operand, output: str | None = None, **attributes: Any) -> "Value":
-        """The output of a new node, which may be given a name."""
+    def add(
+        self, operator: str, *inputs: Operand, output: str | None = None, unused: int = 0, **attributes: Any
+    ) -> "Value":
+        """The output of a new node, which may be given a name; behind it come some that nothing reads."""
         names = [self._name(value) for value in inputs]
         output = output or self.unique(operator)
-        self.nodes.append(helper.make_node(operator, names, [output], name=f"csid/{output}", **attributes))
+        outputs = [output, *(self.unique(operator) for _ in range(unused))]
+        self.nodes.append(helper.make_node(operator, names, outputs, name=f"csid/{output}", **attributes))
         return Value(output, self)
 
     def loop(
@@ -141,12 +144,27 @@ class Value:
         return self.then("Cast", to=kind)
 
 
-def taking(rows: NDArray[np.float64], graph: Graph, single: bool) -> Callable[[Operand], Value]:
-    """A function that takes entries along the first axis of an array, kept in single precision or not, as doubles."""
-    table = graph.constant(rows.astype(np.float32) if single else rows)
+class Table:
+    """Rows that are kept in single precision or not, and taken as doubles."""
 
-    def take(at: Operand) -> Value:
-        taken = table.then("Gather", at)
-        return taken.cast(TensorProto.DOUBLE) if single else taken
+    def __init__(self, content: Value, single: bool) -> None:
+        self.content, self.single = content, single
 
-    return take
+    @classmethod
+    def of(cls, rows: NDArray[np.float64], graph: Graph, single: bool = False) -> "Table":
+        return cls(graph.constant(rows.astype(np.float32) if single else rows), single)
+
+    def rows(self, at: Value) -> Value:
+        """Rows by their numbers."""
+        return self._doubles(self.content.then("Gather", at))
+
+    def entries(self, at: Value) -> Value:
+        """For each entry of a row, from the row of its own number (J, R)."""
+        return self._doubles(self.content.then("GatherElements", at, axis=0))
+
+    def above(self, others: Sequence["Table"]) -> "Table":
+        """This table and others under it."""
+        return Table(self.content.then("Concat", *(other.content for other in others), axis=0), self.single)
+
+    def _doubles(self, taken: Value) -> Value:
+        return taken.cast(TensorProto.DOUBLE) if self.single else taken
