@@ -13,7 +13,7 @@ import paper
 import problems
 import readme
 from sections import drawing
-from sections.measured import SPLITS, by_split, means, rows, within_one_error
+from sections.measured import FEW_SPLITS, SPLITS, by_split, means, rows, within_one_error
 from tables import TABLES
 
 SECTIONS = (
@@ -31,11 +31,14 @@ Errors = dict[tuple[str, str], np.ndarray]
 
 
 def counted(tasks: Iterable[str], holds: Callable[[str], bool], *needed: str, errors: Errors) -> str:
-    """On how many tasks something holds, of those where all splits of the methods it needs are there."""
+    """On how many tasks something holds, of those where the methods it needs have some splits."""
     tasks = list(tasks)
-    there = [task for task in tasks if all(len(errors.get((task, one), ())) == SPLITS for one in needed)]
-    of = f"{sum(map(holds, there))} of {len(there)}"
-    return of if len(there) == len(tasks) else f"{of} ({len(tasks) - len(there)} not measured yet)"
+    splits = {task: min(len(errors.get((task, one), ())) for one in needed) for task in tasks}
+    there = [task for task in tasks if splits[task] >= FEW_SPLITS]
+    notes = [f"{sum(FEW_SPLITS <= one < SPLITS for one in splits.values())} with fewer than ten splits"]
+    notes += [f"{len(tasks) - len(there)} not measured yet"]
+    shown = [note for note in notes if not note.startswith("0 ")]
+    return f"{sum(map(holds, there))} of {len(there)}" + (f" ({', '.join(shown)})" if shown else "")
 
 
 def beside_paper(title: str, errors: Errors, figures: paper.Figures, methods: tuple[str, ...]) -> str:

@@ -54,11 +54,8 @@ def operations(F: int, interpolation: str) -> int:
     others, triangle = PREDICTORS - 1, F * (F + 1)
     if interpolation == "constant":
         return others * F + triangle + 2 * F
-    interpolated, scaled = (
-        4 * others * F,
-        3 * F,
-    )  # each row of a factor is a + t (b - a); three Gram matrices of scaled q
-    return interpolated + scaled + 3 * triangle + 4 * F
+    # each row of a factor is a + t (b - a); three Gram matrices of scaled q
+    return 4 * others * F + 3 * F + 3 * triangle + 4 * F
 
 
 def bytes_read(interpolation: str, precision: str) -> int:

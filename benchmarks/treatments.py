@@ -1,6 +1,6 @@
 """Treatments of missing cells by the sampler, each on its own, on training rows only.
 
-    python benchmarks/treatments.py [--folds 1] [task ...]      # resumes; results/treatments.csv
+    python benchmarks/treatments.py [--folds 1] [task ...]      # resumes; results/treatments.csv; fills decision 0012
 
 The training rows of the first split of each task, at most 8,000 of them, are cut in five; 30 % of the cells are hidden,
 and a fifth is scored by a model of the rest: as it is, and with its own cells hidden. Fits are of `effort="fast"`.
@@ -11,7 +11,9 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
+import pages
 import problems
 import results
 from csid import BayesianCSIDRegressor
@@ -42,6 +44,19 @@ def fitted(treatment: str, X, y, fold: int) -> BayesianCSIDRegressor:
     return model.fit(X, y)
 
 
+def report() -> None:
+    """The table of the decision's page: mean RMSE over the folds, on rows as they are and with cells hidden."""
+    rows = pd.DataFrame(results.read("treatments")).astype({"rmse": float, "rmse hidden": float})
+    tasks = rows["task"].unique()
+    lines = [["treatment", *tasks], ["---"] * (len(tasks) + 1)]
+    for treatment in TREATMENTS:
+        means = rows[rows["treatment"] == treatment].groupby("task")[["rmse", "rmse hidden"]].mean()
+        pairs = [means.loc[task] if task in means.index else [np.nan, np.nan] for task in tasks]
+        lines.append([treatment, *(f"{whole:.3g}, {hidden:.3g}" for whole, hidden in pairs)])
+    text = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    pages.fill("docs/decisions/0012-joint-pmf.md", "treatments", text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", nargs="*", default=["energy1", "energy2", "concrete", "abalone", "ccpp"])
@@ -69,6 +84,7 @@ def main() -> None:
                 }
                 results.append("treatments", row | results.provenance())
                 print(f"{name:12} fold {fold} {treatment:20} {row['rmse']:.4g} {row['rmse hidden']:.4g}", flush=True)
+    report()
 
 
 if __name__ == "__main__":

@@ -55,18 +55,22 @@ def by_split(found: pd.DataFrame, figure: str = "rmse") -> Errors:
     return {key: group[figure].to_numpy() for key, group in ordered.groupby(["task", "method"])}
 
 
-def means(errors: Errors, splits: int = SPLITS) -> pd.DataFrame:
-    """Mean error, a line a method and a column a task; NaN unless all splits are there."""
-    whole = {key: values.mean() for key, values in errors.items() if len(values) == splits}
+def means(errors: Errors, splits: int = FEW_SPLITS) -> pd.DataFrame:
+    """Mean error, a line a method and a column a task; NaN unless so many splits are there."""
+    whole = {key: values.mean() for key, values in errors.items() if len(values) >= splits}
     index = pd.MultiIndex.from_tuples(list(whole), names=["task", "method"]) if whole else None
     return pd.Series(list(whole.values()), index, dtype=float).unstack("task") if whole else pd.DataFrame()
 
 
 def within_one_error(errors: Errors, task: str, method: str, others: Iterable[str]) -> bool:
-    """Whether the mean is at most the best of all methods, plus the standard error of that one's mean."""
-    whole = {one: errors[task, one] for one in others if len(errors.get((task, one), ())) == SPLITS}
-    best = min(whole.values(), key=np.mean)
-    return bool(whole[method].mean() <= best.mean() + best.std(ddof=1) / np.sqrt(len(best)))
+    """Whether the mean is at most the best of all methods, plus the standard error of that one's mean.
+
+    Over the splits that all of them have which have some.
+    """
+    some = {one: errors[task, one] for one in others if len(errors.get((task, one), ())) >= FEW_SPLITS}
+    common = min(map(len, some.values()))
+    best = min((values[:common] for values in some.values()), key=np.mean)
+    return bool(some[method][:common].mean() <= best.mean() + best.std(ddof=1) / np.sqrt(common))
 
 
 def error_table(

@@ -27,6 +27,7 @@ from csid._fit.lanes import WIDTH, add_to, load, load_splat, mul, mul_add, peek,
 
 _BUFFER_BYTES = 7168  # of rows that are added up together: with a scaled copy they stay in the first-level cache
 _TILE_BYTES, _FEWEST_IN_TILE = 1 << 17, 512  # of products in the order of their levels: they stay in the second
+_ROWS_PER_LEVEL, _LARGEST_TILE_BYTES = 32, 3 << 18  # that many rows of a level make up for the writing of its sums
 _MODES = 8
 
 
@@ -219,7 +220,8 @@ def accumulate(
     S = table.shape[1]
     K = targets.shape[1]
     linear = len(O) > 0
-    tile = min(max(_FEWEST_IN_TILE, _TILE_BYTES // (table.itemsize * S), 8 * D.shape[0]), stop - start)
+    most_bytes = max(_TILE_BYTES, min(_ROWS_PER_LEVEL * D.shape[0] * table.itemsize * S, _LARGEST_TILE_BYTES))
+    tile = min(max(_FEWEST_IN_TILE, most_bytes // (table.itemsize * S), 8 * D.shape[0]), stop - start)
     buffer = 8 + _BUFFER_BYTES // (table.itemsize * S)
     place = np.empty(tile, np.intp)
     end = np.empty(D.shape[0], np.intp)

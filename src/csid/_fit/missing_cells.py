@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats.qmc import LatinHypercube
 
 from csid._fit.compiled import inner, kernel
 from csid._fit.factors import Factors, stack_factors
@@ -25,9 +24,10 @@ from csid._fit.statistics import Workers, row_parts, values_of_rows
 
 Array = NDArray[np.float64]
 
-_LEAST_PROBABILITY = 1e-9
+LEAST_PROBABILITY = 1e-9
+"""Classes that a row belongs to with less are left out of its expectation."""
+
 _ROWS_AT_ONCE = 1 << 13
-_SEED_OF_QUANTILES = 0
 _TRIES = 8
 
 
@@ -80,7 +80,7 @@ class LevelPMF:
             here = slice(start, start + _ROWS_AT_ONCE)
             some, between = codes[here], fractions[here] if len(fractions) else fractions
             probabilities = posterior(self.scores(some, between, workers))
-            probabilities[probabilities < _LEAST_PROBABILITY] = 0.0
+            probabilities[probabilities < LEAST_PROBABILITY] = 0.0
             rows, classes = np.nonzero(probabilities)
             each = self._in_classes(some[rows], between[rows] if len(between) else between, classes, extended, workers)
             shares = (probabilities / probabilities.sum(axis=1, keepdims=True))[rows, classes]
@@ -123,6 +123,13 @@ def expected_values(problem: Problem, factors: Factors, pmf: LevelPMF | None, wo
     return values
 
 
+def quantiles_of_draws(n_draws: int, n_modes: int) -> Array:
+    """Quantiles (D, N + 1) at which draws fill in the class and the cells of a row: a Latin hypercube, always one."""
+    rng = np.random.default_rng(0)
+    order = rng.permuted(np.tile(np.arange(n_draws), (n_modes + 1, 1)), axis=1).T
+    return np.asarray((order + rng.random(order.shape)) / n_draws)
+
+
 def completed_values(
     problem: Problem, draws: Sequence[Factors], shares: Array, expected: Array, pmf: LevelPMF | None, workers: Workers
 ) -> Array:
@@ -135,7 +142,7 @@ def completed_values(
         return np.array([values_of_rows(problem, factors, workers) for factors in draws])
     rows, lacking = problem.incomplete, problem.take(problem.incomplete)
     probabilities = posterior(pmf.scores(lacking.codes, lacking.fractions, workers))
-    quantiles = LatinHypercube(problem.n_modes + 1, rng=_SEED_OF_QUANTILES).random(len(draws))
+    quantiles = quantiles_of_draws(len(draws), problem.n_modes)
     values = np.empty((len(draws), problem.n_rows, problem.n_outputs))
     codes = problem.codes.copy(order="F")
     for each, factors, u in zip(values, draws, quantiles, strict=True):

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats.qmc import LatinHypercube
 from sklearn.utils.validation import check_is_fitted
 
-from csid._fit.missing_cells import _LEAST_PROBABILITY, _SEED_OF_QUANTILES, LevelPMF
+from csid._fit.missing_cells import LEAST_PROBABILITY, LevelPMF, quantiles_of_draws
 from csid.bayesian import BayesianCSIDRegressor
 from csid.encoding import CategoricalMode, Mode
 from csid.regression import CSIDRegressor
@@ -212,8 +211,8 @@ def _classes(model: CSIDRegressor | BayesianCSIDRegressor) -> Classes | None:
         return None
     pmf = model.pmf_.on(model.encoding_)
     D = len(model.posterior_.shares) if isinstance(model, BayesianCSIDRegressor) else 0
-    quantiles = LatinHypercube(len(pmf.levels) + 1, rng=_SEED_OF_QUANTILES).random(D)
+    quantiles = quantiles_of_draws(D, len(pmf.levels))
     all_missing, certain = np.tile(pmf.levels.astype(np.uint16), (pmf.classes.rank, 1)), np.eye(pmf.classes.rank)
     drawn = [pmf.completed(all_missing, certain, u) for u in quantiles]
     by_predictor = np.array(drawn, dtype=np.intp).reshape(D, *all_missing.shape).transpose(2, 0, 1)
-    return Classes(pmf, _LEAST_PROBABILITY, quantiles[:, 0], by_predictor)
+    return Classes(pmf, LEAST_PROBABILITY, quantiles[:, 0], by_predictor)
