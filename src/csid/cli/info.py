@@ -23,6 +23,7 @@ def run(
     fitted: Any = load(model)
     schema = schema_of(fitted, ())
     kinds = {column.name: ("ordered words" if column.order else column.type, column.kind) for column in schema.columns}
+    averaged = "averaged over" if fitted.pmf_ is None else "averaged over, given the others"
     predictors = [
         {
             "predictor": mode.name,
@@ -31,7 +32,7 @@ def run(
             "levels": int(mode.n_levels),
             "from": str(next(iter(mode.level_names))),
             "to": str(mode.level_names[-1 - mode.missing_level]),
-            "missing": "own level" if mode.missing_level else "averaged over",
+            "missing": "own level" if mode.missing_level else averaged,
         }
         for mode in fitted.encoding_.modes
     ]
@@ -41,6 +42,7 @@ def run(
         "targets": list(schema.targets),
         "rows": fitted.n_samples_,
         "rank": fitted.cpd_.rank,
+        "pmf_rank": 1 if fitted.pmf_ is None else fitted.pmf_.rank,
         "csid": header.entries["csid"],
         "protocol": header.entries["protocol"],
         "bytes": model.stat().st_size,
