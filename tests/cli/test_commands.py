@@ -194,8 +194,9 @@ def test_info_says_what_a_stranger_needs(csid: Run, model: Path) -> None:
         "levels": 3,
         "from": "Aalen",
         "to": "Ulm",
-        "missing": "averaged over",
+        "missing": "averaged over, given the others",
     }
+    assert document["pmf_rank"] > 1
     shown = csid("info", model).out
     for part in ("BayesianCSIDRegressor", "rank 3", "town", "convergence"):
         assert part in shown
