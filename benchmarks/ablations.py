@@ -8,27 +8,20 @@ seconds, for its three updates. With --quick, one split of one task, and nothing
 """
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+import problems
 import results
-from csid import BayesianCSIDRegressor, CSIDRegressor, datasets
+from csid import BayesianCSIDRegressor, CSIDRegressor
 
-TASKS = {
-    "energy1": ("energy", "Y1"),
-    "concrete": ("concrete", None),
-    "abalone": ("abalone", None),
-    "ccpp": ("ccpp", None),
-    "bike2": ("bike", "registered"),
-}
+TASKS = ("energy1", "concrete", "abalone", "ccpp", "bike2")
 SPLITS, MOST_ROWS = 3, 6_000
 ESTIMATORS = {"als": CSIDRegressor, "bayesian": BayesianCSIDRegressor}
 LEVELS, RANKS = (8, 16, 32, 64, 128, 256), (1, 2, 4, 8, 16, 32, 64)
@@ -81,11 +74,9 @@ class Split(NamedTuple):
 
 def split(task: str, seed: int) -> Split:
     """A random 80/20 split; of the training rows at most the first `MOST_ROWS`."""
-    name, target = TASKS[task]
-    data = datasets.load(name, target=target, library="pandas")
-    order = np.random.default_rng(seed).permutation(len(data.y))
-    cut = int(0.8 * len(order))
-    train, test = order[: min(cut, MOST_ROWS)], order[cut:]
+    data = problems.load(task)
+    train, test = problems.split(data, seed)
+    train = train[:MOST_ROWS]
     return Split(data.X.iloc[train], data.y[train], data.X.iloc[test], data.y[test])
 
 
@@ -115,9 +106,6 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     chosen = parser.parse_args()
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    if beside.is_dir():
-        os.environ.setdefault("CSID_DATA", str(beside))
     warnings.simplefilter("ignore", ConvergenceWarning)
     keys = ("task", "split", "estimator", "changed", "value")
     done = {tuple(row[key] for key in keys) for row in results.read("ablations")} if not chosen.quick else set()
