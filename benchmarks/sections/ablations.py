@@ -107,6 +107,9 @@ def levels_and_rank(found: pd.DataFrame, tasks: list[str]) -> str:
 def updates(found: pd.DataFrame, tasks: list[str]) -> str:
     """How far the objective is above the lowest that was reached, against sweeps and seconds."""
     mine = found[found["changed"] == "update"]
+    if mine.empty:
+        return "Not measured yet."
+    tasks = [task for task in tasks if (mine["task"] == task).any()]
     mine = mine.assign(update=mine["value"].str.split(",").str[0])
     lowest = mine.groupby(["task", "split"])["objective"].transform("min")
     mine = mine.assign(above=mine["objective"] / lowest - 1.0)

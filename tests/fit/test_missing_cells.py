@@ -98,10 +98,14 @@ def test_completions_at_evenly_spread_quantiles_follow_the_pmf() -> None:
     pmf = _pmf(2, problem)
     cells, shares = _completions(pmf, problem, 0)
     probabilities = posterior(pmf.scores(problem.codes, problem.fractions, Workers()))
-    rng, counts = np.random.default_rng(0), dict.fromkeys(cells, 0)
-    for u in rng.random((20_000, 4)):
-        counts[tuple(pmf.completed(problem.codes, probabilities, u)[0].tolist())] += 1
-    assert_allclose(np.array(list(counts.values())) / 20_000, shares, atol=0.015)
+    u = np.random.default_rng(0).random((20_000, 4))
+    many = pmf.completed(np.repeat(problem.codes, 20_000, axis=0), np.repeat(probabilities, 20_000, axis=0), u)
+    found = [np.mean((many == cell).all(axis=1)) for cell in cells]
+    assert_allclose(found, shares, atol=0.015)
+    for row in range(20):
+        assert_array_equal(pmf.completed(problem.codes, probabilities, u[row])[0], many[row])
+    for extreme in (0.0, np.nextafter(1.0, 0.0)):
+        assert (pmf.completed(problem.codes, probabilities, np.full(4, extreme)) < problem.levels).all()
 
 
 def test_draws_that_fill_in_cells_differ_and_keep_the_mean() -> None:

@@ -52,9 +52,8 @@ class Completions:
         lacking = problem.take(rows)
         probabilities = posterior(pmf.scores(lacking.codes, lacking.fractions, workers))
         for j in range(J):
-            for part in np.array_split(np.arange(len(rows)), min(64, max(1, len(rows)))):
-                u = rng.random(problem.n_modes + 1)
-                codes[starts[rows[part]] + j] = pmf.completed(lacking.codes[part], probabilities[part], u)
+            u = rng.random((len(rows), problem.n_modes + 1))
+            codes[starts[rows] + j] = pmf.completed(lacking.codes, probabilities, u)
         weights = (problem.weights / counts)[owners]
         mean = problem.weights @ problem.targets / problem.total_weight
         variance = float((problem.weights @ (problem.targets - mean) ** 2).sum()) / problem.total_weight

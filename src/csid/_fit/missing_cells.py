@@ -103,14 +103,27 @@ class LevelPMF:
         pairs = Problem(filled, fractions, weights, targets, extended.levels, extended.levels, extended.marginals)
         return values_of_rows(pairs, extended, workers)
 
+    @cached_property
+    def _cumulative(self) -> tuple[Array, ...]:
+        """N arrays (R I_n,): class after class, the cumulative probabilities of its levels, plus its number."""
+        sums = [B.cumsum(axis=0) for B in self.given_class]
+        for of_classes in sums:
+            of_classes[-1] = 1.0
+        return tuple((np.minimum(one, 1.0) + np.arange(one.shape[1])).ravel(order="F") for one in sums)
+
     def completed(self, codes: Codes, probabilities: Array, u: Array) -> Codes:
-        """Codes with the missing cells filled in: a class and levels at the quantiles u (N + 1,) of their PMF."""
-        last = self.classes.rank - 1
-        classes = np.minimum((probabilities.cumsum(axis=1) < u[0]).sum(axis=1), last)
+        """Codes with the missing cells filled in: a class and levels at quantiles of their PMF.
+
+        u : (N + 1,) for all rows, or (M, N + 1); probabilities : (M, R) of the classes.
+        """
+        u = np.broadcast_to(u, (len(codes), codes.shape[1] + 1))
+        classes = (probabilities.cumsum(axis=1) < u[:, :1]).sum(axis=1)
+        classes = np.minimum(classes, self.classes.rank - 1)
         filled, absent = codes.copy(), self.is_missing(codes)
-        for n, B in enumerate(self.given_class):
-            of_class = np.minimum((B.cumsum(axis=0) < u[n + 1]).sum(axis=0), len(B) - 1)
-            filled[absent[:, n], n] = of_class[classes[absent[:, n]]]
+        for n, levels in enumerate(self.levels.tolist()):
+            rows = np.flatnonzero(absent[:, n])
+            places = np.searchsorted(self._cumulative[n], u[rows, n + 1] + classes[rows], side="right")
+            filled[rows, n] = np.clip(places - levels * classes[rows], 0, levels - 1)
         return filled
 
 
@@ -173,10 +186,7 @@ class DrawnCells:
         scores = pmf.scores(lacking.codes, lacking.fractions, workers)
         codes = problem.codes.copy(order="F")
         probabilities = posterior(scores)
-        parts = np.array_split(np.arange(len(rows)), min(64, max(1, len(rows))))
-        for part in parts:  # rows of a part share their quantiles, which differ from part to part
-            u = rng.random(problem.n_modes + 1)
-            codes[rows[part]] = pmf.completed(lacking.codes[part], probabilities[part], u)
+        codes[rows] = pmf.completed(lacking.codes, probabilities, rng.random((len(rows), problem.n_modes + 1)))
         return cls(replace(problem, codes=codes), problem.cells[0], rows, scores, probabilities.cumsum(axis=1))
 
     def draw(self, pmf: LevelPMF, factors: Factors, alpha: Array, weights: Array, seed: int, workers: Workers) -> None:
