@@ -1,0 +1,90 @@
+"""The game behind Shapley values: cells of a row against those of a background, on factors whose products stay near one.
+
+Predictors inside a coalition have the values `a_n = w_n(x)^T A_n` of the row, those outside have those of a background
+row. The product of the training marginals is the background row in which every cell is missing.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import roots_legendre
+
+from csid._fit.factors import Factors
+from csid._fit.lanes import WIDTH
+from csid._fit.statistics import Workers
+from csid.cpd import CPD
+from csid.encoding import EncodedRows
+
+Array = NDArray[np.float64]
+
+_ROWS_IN_PART = 64
+_BACKGROUND_BYTES = 16 << 20
+
+
+def balanced(cpd: CPD) -> CPD:
+    """The same tensor with the root mean squares of a component near one in every factor, its size carried by V.
+
+    Scales are powers of two, so that nothing is rounded; what is lost in choosing them does not pile up.
+    """
+    squares = np.array([p @ (A / _largest(A)) ** 2 for p, A in zip(cpd.marginals, cpd.factors, strict=True)])
+    sizes = np.array([_largest(A) for A in cpd.factors])
+    logs = np.log2(sizes) + 0.5 * np.log2(np.where(squares > 0, squares, 1.0))
+    powers = np.diff(np.rint(np.cumsum(logs, axis=0)), axis=0, prepend=0.0).astype(int)
+    factors = tuple(np.ldexp(A, -power) for A, power in zip(cpd.factors, powers, strict=True))
+    return CPD(factors, np.ldexp(cpd.V, powers.sum(axis=0)), cpd.bias, cpd.marginals)
+
+
+def _largest(A: Array) -> Array:
+    """(F,) magnitude of the largest entry of each column, one for a column of zeros."""
+    largest = np.abs(A).max(axis=0)
+    return np.where(largest > 0, largest, 1.0)
+
+
+def uniform_rule(degree: int) -> tuple[Array, Array]:
+    """Nodes and weights that integrate a polynomial of this degree over [0, 1] exactly (Gauss and Legendre)."""
+    nodes, weights = roots_legendre(degree // 2 + 1)
+    return 0.5 + 0.5 * nodes, 0.5 * weights
+
+
+def play(
+    kernel: Callable[..., None],
+    factors: Factors,
+    rows: EncodedRows,
+    background: EncodedRows | None,
+    rule: tuple[Array, Array],
+    shape: tuple[int, ...],
+    workers: Workers,
+) -> Array:
+    """What a kernel of `shapley_kernels` adds up over the background for every row, (M, *shape, K), as a mean.
+
+    Factors are those of a balanced tensor. Rows do not meet, so that results do not depend on the threads.
+    """
+    n_rows, K = len(rows.codes), len(factors.V)
+    values = np.zeros((n_rows, int(np.prod(shape)), K))
+    parts = [(start, min(start + _ROWS_IN_PART, n_rows)) for start in range(0, n_rows, _ROWS_IN_PART)]
+    cells = np.asfortranarray(rows.codes).T, np.asfortranarray(rows.fractions).T
+    for outside in _outside(factors, background):
+        given = (*cells, factors.table, factors.offsets, factors.V, outside, *rule)
+        workers.map(lambda part, given=given: kernel(*given, *part, values), parts)  # type: ignore[misc]
+    if background is not None:
+        values /= len(background.codes)
+    return values.reshape(n_rows, *shape, K)
+
+
+def _outside(factors: Factors, background: EncodedRows | None) -> Iterator[Array]:
+    """Cells of the background as the kernels read them, (S / 8, B, N, 8), some rows at a time."""
+    everything = factors.levels[None, :]  # the code of a missing cell
+    codes: NDArray[Any] = everything if background is None else background.codes
+    fractions = np.zeros((0, 1)) if background is None else background.fractions
+    S = factors.table.shape[1]
+    most = max(1, _BACKGROUND_BYTES // (8 * S * factors.n_modes))
+    for start in range(0, len(codes), most):
+        at = factors.offsets + codes[start : start + most].astype(np.intp)
+        cells = factors.table[at]
+        if len(fractions):
+            t = fractions[start : start + most, :, None].astype(np.float64)
+            cells += t * (factors.table[at + 1] - cells)
+        B, N, _ = cells.shape
+        yield np.ascontiguousarray(cells.reshape(B, N, S // WIDTH, WIDTH).transpose(2, 0, 1, 3))

@@ -1,0 +1,151 @@
+"""The compiled loops of Shapley values and interactions: products over all predictors but one, or but two.
+
+Shared conventions are those of `csid._fit.kernels`; and
+outside : (S / 8, B, N, 8) the values b_n of B background rows, eight components together.
+nodes, weights : of a rule on [0, 1]: all products are of `b_n + t (a_n - b_n)` at a node t.
+Rows `start` to `stop` are visited. Components go by in lanes of eight; all that belongs to one lane of them stays in
+the first-level cache. Products over all but one are those before it times those behind it, so nothing is divided by.
+"""
+
+# mypy: disallow-untyped-decorators=False
+
+from typing import Any
+
+import numpy as np
+
+from csid._fit.compiled import inner, kernel
+from csid._fit.lanes import WIDTH, add_to, load, load_splat, mul, mul_add, peek, splat, splat_like, store, sub, total
+
+
+@inner
+def _cells(codes: Any, fractions: Any, m: int, table: Any, bases: Any, g: int, a: Any) -> None:
+    """a[n] = lanes g..g+7 of `w_n(x_m)^T A_n`."""
+    M = codes.shape[1]
+    S = table.shape[1]
+    for n in range(len(bases)):
+        at = (peek(bases, n) + np.intp(peek(codes, n * M + m))) * S + g
+        x = load(table, at)
+        if fractions.shape[1] > 0:
+            x = mul_add(splat_like(table, peek(fractions, n * M + m)), sub(load(table, at + S), x), x)
+        store(a, x, n * WIDTH)
+
+
+@inner
+def _clear(array: Any) -> None:
+    for i in range(0, len(array), WIDTH):
+        store(array, splat(0.0), i)
+
+
+@kernel
+def add_values(
+    codes: Any,
+    fractions: Any,
+    table: Any,
+    bases: Any,
+    V: Any,
+    outside: Any,
+    nodes: Any,
+    weights: Any,
+    start: int,
+    stop: int,
+    values: Any,
+) -> None:
+    """values[m, n, k] += sum_f V(k, f) sum_b (a_n - b_n) sum_t weight_t prod_(j != n) (b_j + t (a_j - b_j))."""
+    S, N, K, B = table.shape[1], len(bases), V.shape[0], outside.shape[1]
+    a, d, c, before = np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH)
+    integral, of_lane, sums = np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(K * N * WIDTH)
+    for m in range(start, stop):
+        _clear(sums)
+        for g in range(0, S, WIDTH):
+            _cells(codes, fractions, m, table, bases, g, a)
+            _clear(of_lane)
+            for b in range(B):
+                base = (g * B + b * WIDTH) * N
+                for n in range(0, N * WIDTH, WIDTH):
+                    store(d, sub(load(a, n), load(outside, base + n)), n)
+                _clear(integral)
+                for q in range(len(nodes)):
+                    t = splat(nodes[q])
+                    product = load_splat(weights, q)
+                    for n in range(0, N * WIDTH, WIDTH):
+                        store(before, product, n)
+                        x = mul_add(t, load(d, n), load(outside, base + n))
+                        store(c, x, n)
+                        product = mul(product, x)
+                    product = splat(1.0)
+                    for n in range((N - 1) * WIDTH, -1, -WIDTH):
+                        store(integral, mul_add(load(before, n), product, load(integral, n)), n)
+                        product = mul(product, load(c, n))
+                for n in range(0, N * WIDTH, WIDTH):
+                    store(of_lane, mul_add(load(d, n), load(integral, n), load(of_lane, n)), n)
+            for k in range(K):
+                v = load(V, k * S + g)
+                for n in range(0, N * WIDTH, WIDTH):
+                    add_to(sums, mul(v, load(of_lane, n)), k * N * WIDTH + n)
+        for k in range(K):
+            for n in range(N):
+                values[m, n, k] += total(load(sums, (k * N + n) * WIDTH))
+
+
+@kernel
+def add_interactions(
+    codes: Any,
+    fractions: Any,
+    table: Any,
+    bases: Any,
+    V: Any,
+    outside: Any,
+    nodes: Any,
+    weights: Any,
+    start: int,
+    stop: int,
+    values: Any,
+) -> None:
+    """The same over pairs i < n: values[m, i N + n, k] has both differences outside, and all but these two inside."""
+    S, N, K, B = table.shape[1], len(bases), V.shape[0], outside.shape[1]
+    P = N * (N - 1) // 2
+    a, d, c, behind = np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH)
+    integral, of_lane, sums = np.empty(P * WIDTH), np.empty(P * WIDTH), np.empty(K * P * WIDTH)
+    for m in range(start, stop):
+        _clear(sums)
+        for g in range(0, S, WIDTH):
+            _cells(codes, fractions, m, table, bases, g, a)
+            _clear(of_lane)
+            for b in range(B):
+                base = (g * B + b * WIDTH) * N
+                for n in range(0, N * WIDTH, WIDTH):
+                    store(d, sub(load(a, n), load(outside, base + n)), n)
+                _clear(integral)
+                for q in range(len(nodes)):
+                    t = splat(nodes[q])
+                    product = splat(1.0)
+                    for n in range((N - 1) * WIDTH, -1, -WIDTH):
+                        store(behind, product, n)
+                        x = mul_add(t, load(d, n), load(outside, base + n))
+                        store(c, x, n)
+                        product = mul(product, x)
+                    before = load_splat(weights, q)
+                    pair = 0
+                    for i in range(0, N * WIDTH, WIDTH):
+                        product = before
+                        for n in range(i + WIDTH, N * WIDTH, WIDTH):
+                            store(integral, mul_add(product, load(behind, n), load(integral, pair)), pair)
+                            product = mul(product, load(c, n))
+                            pair += WIDTH
+                        before = mul(before, load(c, i))
+                pair = 0
+                for i in range(0, N * WIDTH, WIDTH):
+                    for n in range(i + WIDTH, N * WIDTH, WIDTH):
+                        both = mul(load(d, i), load(d, n))
+                        store(of_lane, mul_add(both, load(integral, pair), load(of_lane, pair)), pair)
+                        pair += WIDTH
+            for k in range(K):
+                v = load(V, k * S + g)
+                for pair in range(0, P * WIDTH, WIDTH):
+                    add_to(sums, mul(v, load(of_lane, pair)), k * P * WIDTH + pair)
+        for k in range(K):
+            pair = k * P * WIDTH
+            for i in range(N):
+                for n in range(i + 1, N):
+                    values[m, i * N + n, k] += total(load(sums, pair))
+                    pair += WIDTH
