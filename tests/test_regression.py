@@ -316,7 +316,7 @@ def test_a_fit_stops_after_sweeps_without_progress(system: System, quick: Make) 
 def test_given_validation_rows_pick_the_best_sweep(system: System, quick: Make) -> None:
     X, y = system
     options = {"rank": 8, "levels": 40, "max_iter": 30, "n_iter_no_change": 30, "interpolation": "constant"}
-    model = quick(ridge=1e-8, smoothness=1e-8, **options).fit(X[:150], y[:150], X_val=X[150:], y_val=y[150:])
+    model = quick(ridge=1.6e-8, smoothness=1e-8, **options).fit(X[:150], y[:150], X_val=X[150:], y_val=y[150:])
     (history,) = model.validation_history_
     assert len(history) == model.n_iter_ == 30
     assert history.argmin() < 29  # it went on to overfit

@@ -435,7 +435,7 @@ def test_an_interrupt_of_the_chains_keeps_the_draws_so_far(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(bayesian.BayesianCSIDRegressor, "_run", interrupted)
-    ended = csid("fit", flats, "--target", "rent", "--set", "missing=marginalize", *QUICK)
+    ended = csid("fit", flats, "--target", "rent", "--set", "missing=marginalize", "--set", "pmf_rank=1", *QUICK)
     assert ended.code == Exit.INTERRUPTED
     assert "keeps the draws made so far" in ended.notes
     assert library.load(flats.with_suffix(".csid")).n_samples_ == 200
