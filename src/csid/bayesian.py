@@ -445,6 +445,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.n_samples_ = len(table)
         self._settings, self._coding, self._verdict, self._chains = settings, coding, verdict, members
         self._centre, self._scale = centre, scale
+        if not self.warm_start:
+            for member in members:
+                member.chain.cells = None  # large, and only needed to go on
 
     def _warn_of_drift(self, plan: Plan) -> None:
         if self.convergence_["drift"] > _DRIFT:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid._fit.statistics import Workers
@@ -278,6 +279,8 @@ def test_what_cannot_be_is_said(fitted: dict[str, Any], table: tuple[Array, Arra
         shapley_values(fitted["bayesian"], X, draws=True, coverage=90)
     with pytest.raises(ValueError, match="3 features"):
         shapley_values(fitted["one"], X[:, :2])
+    with pytest.raises(NotFittedError):
+        shapley_values(CSIDRegressor(), X)
 
 
 def test_an_explanation_needs_shap(

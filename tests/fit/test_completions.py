@@ -46,3 +46,10 @@ def test_no_sweep_raises_the_objective(seed: int, linear: bool, outputs: int) ->
     factors = random_factors(problem, 3, rng)
     result = fit_als(problem, options, factors, Workers(), None, completions=completions, pmf=pmf)
     assert (np.diff(result.objective) <= 1e-10).all()
+
+
+def test_complete_rows_stay_as_they_are() -> None:
+    problem = build_problem(2, levels=LEVELS, rows=10, weighted=True)
+    completions = Completions.of(problem, _pmf(2, problem), np.random.default_rng(0), Workers())
+    assert_array_equal(completions.problem.codes, problem.codes)
+    assert_array_equal(completions.problem.weights, problem.weights)

@@ -42,7 +42,7 @@ class Completions:
     def of(cls, problem: Problem, pmf: LevelPMF, rng: np.random.Generator, workers: Workers) -> "Completions":
         """Several completions of every row that lacks predictors, and at first equal shares."""
         rows = problem.incomplete
-        J = min(_MOST_COMPLETIONS, max(_FEWEST_COMPLETIONS, _COMPLETED_ROWS // len(rows)))
+        J = min(_MOST_COMPLETIONS, max(_FEWEST_COMPLETIONS, _COMPLETED_ROWS // max(1, len(rows))))
         counts = np.ones(problem.n_rows, np.intp)
         counts[rows] = J
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])

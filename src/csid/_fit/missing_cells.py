@@ -170,14 +170,13 @@ class DrawnCells:
     """A problem whose missing cells have drawn values, which change from sweep to sweep.
 
     problem : its codes are changed in place; given : the codes (N, M) before; rows : (J,) those that lack some.
-    scores : (J, R) of the classes given the observed cells; cumulative : (J, R), their probabilities, summed up.
+    scores : (J, R) of the classes given the observed cells, in single precision, as they take the most memory.
     """
 
     problem: Problem
     given: Codes
     rows: NDArray[np.intp]
-    scores: Array
-    cumulative: Array
+    scores: NDArray[np.float32]
 
     @classmethod
     def of(cls, problem: Problem, pmf: LevelPMF, rng: np.random.Generator, workers: Workers) -> "DrawnCells":
@@ -187,7 +186,7 @@ class DrawnCells:
         codes = problem.codes.copy(order="F")
         probabilities = posterior(scores)
         codes[rows] = pmf.completed(lacking.codes, probabilities, rng.random((len(rows), problem.n_modes + 1)))
-        return cls(replace(problem, codes=codes), problem.cells[0], rows, scores, probabilities.cumsum(axis=1))
+        return cls(replace(problem, codes=codes), problem.cells[0], rows, scores.astype(np.float32))
 
     def draw(self, pmf: LevelPMF, factors: Factors, alpha: Array, weights: Array, seed: int, workers: Workers) -> None:
         """First all missing cells of a row at once; then its class, and each cell given the class and the others."""
@@ -201,7 +200,6 @@ class DrawnCells:
                 self.given,
                 self.rows,
                 self.scores,
-                self.cumulative,
                 weights,
                 self.problem.targets,
                 factors.table,
@@ -276,6 +274,18 @@ def _pick(scores: Any, u: float) -> int:
 
 
 @inner
+def _sum_up(scores: Any, sums: Any) -> None:
+    """Sums of the exponentials of scores up to each, but for a common factor."""
+    largest = scores[0]
+    for i in range(1, len(scores)):
+        largest = max(largest, scores[i])
+    mass = 0.0
+    for i in range(len(scores)):
+        mass += np.exp(scores[i] - largest)
+        sums[i] = mass
+
+
+@inner
 def _level_in(cumulative: Any, first: int, stop: int, base: int, u: float) -> int:
     """A level from first to stop, with the probabilities of the marginal, at the quantile u."""
     low, high = cumulative[base + first], cumulative[base + stop]
@@ -307,7 +317,6 @@ def _draw_cells(
     given: Any,
     rows: Any,
     scores: Any,
-    class_cumulative: Any,
     weights: Any,
     targets: Any,
     table: Any,
@@ -342,6 +351,7 @@ def _draw_cells(
     of_class, of_bin, candidate = np.empty(R), np.empty(most), np.empty(most, np.intp)
     after, before, q = np.empty((N + 1) * S), np.empty(S), np.empty(K * S)
     tried, of_try = np.empty((_TRIES + 1, N), np.intp), np.empty(_TRIES + 1)
+    summed = np.empty((1, R))
     counter = np.empty(1, np.uint64)
     for j in range(start, stop):
         m = rows[j]
@@ -352,9 +362,10 @@ def _draw_cells(
             tried[0, n] = codes[n, m]
             if given[n, m] != levels[n]:
                 _multiply_row(codes, fractions, n, m, table, table_offsets[n], before, 0, before, 0, S)
+        _sum_up(scores[j], summed[0])
         for one in range(_TRIES + 1):
             if one > 0:
-                r = _first_above(class_cumulative, j, 0, R, _uniform(counter))
+                r = _first_above(summed, 0, 0, R, _uniform(counter))
                 for n in range(N):
                     if given[n, m] == levels[n]:
                         C = lift_offsets[n + 1] - lift_offsets[n]

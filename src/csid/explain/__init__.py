@@ -1,6 +1,27 @@
-"""Reading a model: what its factors say, and how far they can be trusted."""
+"""Reading a model: what its factors say, how far they can be trusted, and what each predictor does to a prediction."""
 
+from csid.explain.bands import Band
+from csid.explain.dependence import Dependence, empirical_dependence, ice_curves, partial_dependence
 from csid.explain.identifiability import Identifiability, identifiability
 from csid.explain.importance import factor_variation
+from csid.explain.shapley import banzhaf_values, shapley_interactions, shapley_values
+from csid.explain.variance import Additivity, SobolIndices, additivity, shapley_effects, sobol_indices
 
-__all__ = ["Identifiability", "factor_variation", "identifiability"]
+__all__ = [
+    "Additivity",
+    "Band",
+    "Dependence",
+    "Identifiability",
+    "SobolIndices",
+    "additivity",
+    "banzhaf_values",
+    "empirical_dependence",
+    "factor_variation",
+    "ice_curves",
+    "identifiability",
+    "partial_dependence",
+    "shapley_effects",
+    "shapley_interactions",
+    "shapley_values",
+    "sobol_indices",
+]

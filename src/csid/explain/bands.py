@@ -1,11 +1,9 @@
 """Intervals over posterior draws."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from csid.cpd import CPD
 
 Array = NDArray[np.float64]
 
@@ -23,8 +21,9 @@ def band(each: Array, shares: Array, coverage: float) -> Band:
 
     A draw stands at the middle of its own weight, and quantiles between two draws are interpolated.
 
-    >>> band(np.arange(5.0), np.full(5, 0.2), 0.8)
-    Band(mean=np.float64(2.0), lower=np.float64(0.0), upper=np.float64(4.0))
+    >>> found = band(np.array([[0.0], [1.0], [2.0], [3.0], [4.0]]), np.full(5, 0.2), 0.8)
+    >>> found.lower.tolist(), found.mean.tolist(), found.upper.tolist()
+    ([0.0], [2.0], [4.0])
     """
     order = np.argsort(each, axis=0, kind="stable")
     values = np.take_along_axis(each, order, axis=0)
@@ -42,16 +41,6 @@ def _crossing(values: Array, reached: Array, q: float) -> Array:
     t = np.clip((q - low) / step, 0.0, 1.0)
     start, end = np.take_along_axis(values, below, 0), np.take_along_axis(values, above, 0)
     return np.asarray((start + t * (end - start))[0])
-
-
-def draws_of(model: Any) -> tuple[tuple[CPD, ...], Array]:
-    """The posterior draws of a fitted model, and their weights (D,)."""
-    if not hasattr(model, "posterior_"):
-        raise TypeError(
-            f"draws=True asks for intervals over posterior draws, but {type(model).__name__} has none: "
-            "fit a BayesianCSIDRegressor, or leave draws=False."
-        )
-    return model.posterior_.draws, model.posterior_.shares
 
 
 def check_coverage(coverage: float) -> float:

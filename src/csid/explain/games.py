@@ -1,4 +1,4 @@
-"""The game behind Shapley values: cells of a row against those of a background, on factors whose products stay near one.
+"""The game behind Shapley values: a row against a background, on factors whose products stay near one.
 
 Predictors inside a coalition have the values `a_n = w_n(x)^T A_n` of the row, those outside have those of a background
 row. The product of the training marginals is the background row in which every cell is missing.
@@ -19,6 +19,7 @@ from csid.encoding import EncodedRows
 
 Array = NDArray[np.float64]
 
+_LARGEST_POWER = 1000.0  # of two, whose reciprocal is a float as well
 _ROWS_IN_PART = 64
 _BACKGROUND_BYTES = 16 << 20
 
@@ -28,18 +29,19 @@ def balanced(cpd: CPD) -> CPD:
 
     Scales are powers of two, so that nothing is rounded; what is lost in choosing them does not pile up.
     """
-    squares = np.array([p @ (A / _largest(A)) ** 2 for p, A in zip(cpd.marginals, cpd.factors, strict=True)])
-    sizes = np.array([_largest(A) for A in cpd.factors])
-    logs = np.log2(sizes) + 0.5 * np.log2(np.where(squares > 0, squares, 1.0))
-    powers = np.diff(np.rint(np.cumsum(logs, axis=0)), axis=0, prepend=0.0).astype(int)
-    factors = tuple(np.ldexp(A, -power) for A, power in zip(cpd.factors, powers, strict=True))
-    return CPD(factors, np.ldexp(cpd.V, powers.sum(axis=0)), cpd.bias, cpd.marginals)
+    sizes = np.array([_root_mean_squares(A, p) for A, p in zip(cpd.factors, cpd.marginals, strict=True)])
+    logs = np.clip(np.log2(sizes), -_LARGEST_POWER, _LARGEST_POWER)
+    powers = np.diff(np.rint(np.cumsum(logs, axis=0)), axis=0, prepend=0.0)
+    factors = tuple(A * scale for A, scale in zip(cpd.factors, np.exp2(-powers), strict=True))
+    return CPD(factors, np.ldexp(cpd.V, powers.sum(axis=0).astype(int)), cpd.bias, cpd.marginals)
 
 
-def _largest(A: Array) -> Array:
-    """(F,) magnitude of the largest entry of each column, one for a column of zeros."""
+def _root_mean_squares(A: Array, p: Array) -> Array:
+    """(F,) of the columns of a factor over a marginal; one for a column without any."""
     largest = np.abs(A).max(axis=0)
-    return np.where(largest > 0, largest, 1.0)
+    largest = np.where(largest > 0, largest, 1.0)  # squares leave the range of floats before the entries do
+    squares = p @ (A / largest) ** 2
+    return np.asarray(np.where(squares > 0, largest * np.sqrt(squares), 1.0))
 
 
 def uniform_rule(degree: int) -> tuple[Array, Array]:

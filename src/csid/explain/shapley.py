@@ -11,22 +11,24 @@ a polynomial of degree N - 1, so ceil(N / 2) nodes of Gauss and Legendre give th
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csid._fit.factors import Factors
 from csid._fit.statistics import Workers
-from csid.cpd import CPD
 from csid.encoding import EncodedRows
-from csid.explain.bands import Band, band, check_coverage, draws_of
+from csid.explain import fitted
+from csid.explain.bands import Band, band, check_coverage
 from csid.explain.games import balanced, play, uniform_rule
 from csid.explain.shapley_kernels import add_interactions, add_values
 
 Array = NDArray[np.float64]
-Explained = Callable[[EncodedRows], Array]
+Game = Callable[[Factors, EncodedRows, EncodedRows | None, Workers], Array]
 
-_MOST_NUMBERS = 1 << 24  # in what is computed at a time
+_MOST_NUMBERS = 1 << 24  # of all draws at a time
 
 
 def shapley_values(
@@ -66,10 +68,105 @@ def shapley_values(
     >>> bool(np.allclose(phi.sum(axis=1), model.predict(X[:3]) - model.cpd_.mean()))
     True
     """
-    rows, others = _encoded(model, X), None if background is None else _encoded(model, background)
+    check_coverage(coverage)
+    rows, others = fitted.encoded(model, X), None if background is None else fitted.encoded(model, background)
+    if draws:
+        found = Band(*(fitted.shaped(model, values) for values in _band(model, values_of_rows, rows, others, coverage)))
+        return _explanation(model, X, others, *found) if as_explanation else found
+    values = fitted.shaped(model, _played(model, values_of_rows, rows, others))
+    return _explanation(model, X, others, values) if as_explanation else values
+
+
+def shapley_interactions(model: Any, X: Any, *, background: Any = None) -> Array:
+    """Shapley values shared out over pairs, (M, N, N) or (M, N, N, K), as shap's `shap_interaction_values` does.
+
+    Off the diagonal stands half the Shapley interaction index of a pair, the mean over coalitions of the others of what
+    the two add together less what they add alone:
+
+        I_in = sum_f V(:, f) (a_if - m_if) (a_nf - m_nf) int_0^1 prod_(j != i, n) (m_jf + t (a_jf - m_jf)) dt.
+
+    On it stands what is left of a predictor's Shapley value. So rows sum to the Shapley values, and the whole matrix to
+    the prediction less its mean. It is symmetric. Parameters are as in `shapley_values`.
+    """
+    rows, others = fitted.encoded(model, X), None if background is None else fitted.encoded(model, background)
+    return fitted.shaped(model, _played(model, interactions_of_rows, rows, others))
+
+
+def banzhaf_values(model: Any, X: Any, *, background: Any = None) -> Array:
+    """Banzhaf values (M, N) or (M, N, K): what a predictor adds, as a mean in which all coalitions count alike.
+
+    `sum_f V(:, f) (a_nf - m_nf) prod_(j != n) (m_jf + a_jf) / 2`: the integrand of the Shapley value at t = 1/2. They
+    do not sum to the prediction less its mean. Parameters are as in `shapley_values`.
+    """
+    rows, others = fitted.encoded(model, X), None if background is None else fitted.encoded(model, background)
+    return fitted.shaped(model, _played(model, banzhaf_of_rows, rows, others))
+
+
+def values_of_rows(factors: Factors, rows: EncodedRows, background: EncodedRows | None, workers: Workers) -> Array:
+    """Shapley values (M, N, K) at encoded rows, from the factors of a balanced tensor."""
+    N = factors.n_modes
+    return play(add_values, factors, rows, background, uniform_rule(N - 1), (N,), workers)
+
+
+def interactions_of_rows(
+    factors: Factors, rows: EncodedRows, background: EncodedRows | None, workers: Workers
+) -> Array:
+    """Shapley interactions (M, N, N, K) at encoded rows, from the factors of a balanced tensor."""
+    N = factors.n_modes
+    values = 0.5 * play(add_interactions, factors, rows, background, uniform_rule(max(N - 2, 0)), (N, N), workers)
+    values += values.transpose(0, 2, 1, 3)
+    n = np.arange(N)
+    values[:, n, n] = values_of_rows(factors, rows, background, workers) - values.sum(axis=2)
+    return values
+
+
+def banzhaf_of_rows(factors: Factors, rows: EncodedRows, background: EncodedRows | None, workers: Workers) -> Array:
+    """Banzhaf values (M, N, K) at encoded rows, from the factors of a balanced tensor."""
+    middle = np.array([0.5]), np.array([1.0])
+    return play(add_values, factors, rows, background, middle, (factors.n_modes,), workers)
+
+
+def _played(model: Any, game: Game, rows: EncodedRows, background: EncodedRows | None) -> Array:
     with Workers(model._threads()) as workers:
-        found = _over_draws(
-            model, rows, draws, coverage, lambda cpd: lambda part: _values(cpd, part, others, workers), 1
-        )
-    shaped = Band(*(_shaped(model, values) for values in found)) if isinstance(found, Band) else _shaped(model, found)
-    return _explanation(model, X, shaped, others) if as_explanation else shaped
+        return game(balanced(model.cpd_).stacked, rows, background, workers)
+
+
+def _band(model: Any, game: Game, rows: EncodedRows, background: EncodedRows | None, coverage: float) -> Band:
+    """The band over posterior draws of what a game gives at each row."""
+    draws, shares = fitted.draws(model)
+    tables = [balanced(draw).stacked for draw in draws]
+    numbers_of_a_row = len(draws) * model.cpd_.n_modes * model.cpd_.n_outputs
+    most = max(1, _MOST_NUMBERS // numbers_of_a_row)
+    bands = []
+    with Workers(model._threads()) as workers:
+        for start in range(0, len(rows.codes), most):
+            some = EncodedRows(rows.codes[start : start + most], rows.fractions[start : start + most])
+            each = np.array([game(factors, some, background, workers) for factors in tables])
+            bands.append(band(each, shares, coverage))
+    return Band(*(np.concatenate(arrays) for arrays in zip(*bands, strict=True)))
+
+
+def _explanation(
+    model: Any,
+    X: Any,
+    background: EncodedRows | None,
+    values: Array,
+    lower: Array | None = None,
+    upper: Array | None = None,
+) -> Any:
+    """The same for the package shap."""
+    try:
+        shap = import_module("shap")
+    except ImportError as error:
+        raise ImportError("as_explanation=True gives a shap.Explanation: install the package shap first.") from error
+    cpd = balanced(model.cpd_)
+    mean = cpd.mean() if background is None else cpd.evaluate(background.codes, background.fractions).mean(axis=0)
+    base = np.tile(mean, (len(values), 1))
+    return shap.Explanation(
+        values=values,
+        base_values=base[:, 0] if model._one_output else base,
+        data=np.asarray(X),
+        feature_names=fitted.names(model),
+        lower_bounds=lower,
+        upper_bounds=upper,
+    )
