@@ -78,7 +78,7 @@ def shapley_values(
 
 
 def shapley_interactions(model: Any, X: Any, *, background: Any = None) -> Array:
-    """Shapley values shared out over pairs, (M, N, N) or (M, N, N, K), as shap's `shap_interaction_values` does.
+    """Shapley values shared out over pairs, (M, N, N) or (M, N, N, K), as `shap.TreeExplainer` does for trees.
 
     Off the diagonal stands half the Shapley interaction index of a pair, the mean over coalitions of the others of what
     the two add together less what they add alone:
@@ -86,7 +86,8 @@ def shapley_interactions(model: Any, X: Any, *, background: Any = None) -> Array
         I_in = sum_f V(:, f) (a_if - m_if) (a_nf - m_nf) int_0^1 prod_(j != i, n) (m_jf + t (a_jf - m_jf)) dt.
 
     On it stands what is left of a predictor's Shapley value. So rows sum to the Shapley values, and the whole matrix to
-    the prediction less its mean. It is symmetric. Parameters are as in `shapley_values`.
+    the prediction less its mean. It is symmetric. (`shap.explainers.Exact` gives another index, of Shapley and Taylor,
+    whose diagonal has what a predictor adds first of all.) Parameters are as in `shapley_values`.
     """
     rows, others = fitted.encoded(model, X), None if background is None else fitted.encoded(model, background)
     return fitted.shaped(model, _played(model, interactions_of_rows, rows, others))
