@@ -7,8 +7,6 @@ Rows `start` to `stop` are visited. Components go by in lanes of eight; all that
 the first-level cache. Products over all but one are those before it times those behind it, so nothing is divided by.
 """
 
-# mypy: disallow-untyped-decorators=False
-
 from typing import Any
 
 import numpy as np
