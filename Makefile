@@ -28,7 +28,10 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/choices.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/ablations.py
+	$(BIN)/python benchmarks/treatments.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/roofline.py
+	$(BIN)/python benchmarks/shapley.py
 	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/page.py
 

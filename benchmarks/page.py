@@ -26,6 +26,7 @@ SECTIONS = (
     "ablations",
     "scale",
     "roofline",
+    "shapley",
     "cost",
 )
 Errors = dict[tuple[str, str], np.ndarray]
