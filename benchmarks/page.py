@@ -25,7 +25,6 @@ SECTIONS = (
     "recovery",
     "ablations",
     "scale",
-    "roofline",
     "shapley",
     "cost",
 )
