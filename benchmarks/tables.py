@@ -30,7 +30,7 @@ from problems import Problem
 from scores import mae, quantile_figures, rmse
 from tune import tuned
 
-SPLITS, FEW_SPLITS, FEW_ROWS = 10, 3, 10_000
+SPLITS, FEW_SPLITS, FEW_ROWS = 10, 3, 5_000
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ TABLES = {
         lambda: problems.TASKS,
         ("ridge", "tree", *BOOSTERS, "svr rbf", "svr polynomial", "mlp 5", "csid rank-one pmf", "csid"),
         (
-            Case(0.3),
+            Case(0.3, splits=FEW_SPLITS),
             Case(0.1, splits=FEW_SPLITS, most_rows=FEW_ROWS),
             Case(0.5, splits=FEW_SPLITS, most_rows=FEW_ROWS),
             Case(0.3, by_value=True, splits=FEW_SPLITS, most_rows=FEW_ROWS),
