@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from csid.encoding.lloyd_max import _distinct, _optimal_means, lloyd_max_levels
+from csid.encoding.lloyd_max import _optimal_means, distinct, lloyd_max_levels
 
 Array = NDArray[np.float64]
 
@@ -157,7 +157,7 @@ def _long_column(kind: str, n: int = 200_000) -> Array:
 )
 def test_the_sketch_of_a_long_column_costs_less_than_one_percent(kind: str) -> None:
     values = _long_column(kind)
-    exact = _optimal_means(*_distinct(values, None), 25)
+    exact = _optimal_means(*distinct(values, None), 25)
     sketched = lloyd_max_levels(values, None, 25)
     assert len(sketched) == 25
     assert distortion(values, sketched) <= 1.01 * distortion(values, exact)
@@ -166,7 +166,7 @@ def test_the_sketch_of_a_long_column_costs_less_than_one_percent(kind: str) -> N
 def test_the_sketch_of_a_long_weighted_column_costs_less_than_one_percent() -> None:
     rng = np.random.default_rng(0)
     values, weights = rng.normal(size=100_000), rng.exponential(size=100_000)
-    exact = _optimal_means(*_distinct(values, weights), 25)
+    exact = _optimal_means(*distinct(values, weights), 25)
     sketched = lloyd_max_levels(values, weights, 25)
     assert distortion(values, sketched, weights) <= 1.01 * distortion(values, exact, weights)
 

@@ -3,7 +3,7 @@
 pandas, polars and Arrow tables are read through narwhals, arrays through NumPy.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -55,10 +55,7 @@ class Column:
         if isinstance(self.data, np.ndarray):
             numbers = self.numbers()
             return [None if np.isnan(v) else int(v) if v.is_integer() else v for v in numbers.tolist()]
-        kinds: dict[str, tuple[int, Any]] = {}
-        for m, value in enumerate(self.data):
-            if value is not None:
-                kinds.setdefault(_kind(value, self.label, m), (m, value))
+        kinds = kinds_of(self.data, self.label)
         if len(kinds) > 1:
             (m, one), (n, other) = list(kinds.values())[:2]
             raise ValueError(
@@ -66,6 +63,15 @@ class Column:
                 "Convert the column to one type."
             )
         return self.data
+
+
+def kinds_of(values: Iterable[Any], label: str) -> dict[str, tuple[int, Any]]:
+    """The kinds of values that there are, and of each the first with its place; None is of no kind."""
+    kinds: dict[str, tuple[int, Any]] = {}
+    for m, value in enumerate(values):
+        if value is not None:
+            kinds.setdefault(_kind(value, label, m), (m, value))
+    return kinds
 
 
 def is_table(X: Any) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.encoding.columns import read_columns
+from csid.encoding.counts import as_marginal, level_sums
 from csid.encoding.modes import Interpolation, Missing, Mode, OrdinalMode, fit_mode
 
 Array = NDArray[np.float64]
@@ -127,13 +128,5 @@ def _encode(modes: Sequence[Mode], X: Any, n_rows: int) -> EncodedRows:
 
 
 def _marginal(mode: Mode, rows: EncodedRows, n: int, mass: Array | None, train: NDArray[np.intp]) -> Array:
-    codes = rows.codes[train, n]
-    p = np.bincount(codes, weights=mass, minlength=mode.n_levels + 1).astype(np.float64)
-    if mode.linear:
-        t = rows.fractions[train, n].astype(np.float64)
-        moved = np.bincount(codes, weights=t if mass is None else mass * t, minlength=mode.n_levels + 1)
-        p -= moved
-        p[1:] += moved[:-1]
-    observed = p[: mode.n_levels]
-    total = observed.sum()
-    return observed / total if total > 0 else np.full(mode.n_levels, 1.0 / mode.n_levels)
+    positions = rows.fractions[train, n] if mode.linear else None
+    return as_marginal(level_sums(rows.codes[train, n], positions, mass, mode.n_levels))

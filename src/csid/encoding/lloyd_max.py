@@ -29,20 +29,20 @@ def lloyd_max_levels(values: Array, weights: Array | None, levels: int) -> Array
     ----------
     values : (M,) finite numbers; weights : (M,) positive, or None for all alike; levels : most levels wanted.
     """
-    points, mass = _distinct(values, weights)
+    points, mass = distinct(values, weights)
     if len(points) <= levels:
         return points
-    _, exponent = np.frexp(np.abs(points).max())
-    points = np.ldexp(points, -exponent)  # to at most one, exactly: squares of large values overflow
+    points, exponent = scaled(points)
     size = max(_FEWEST_SKETCH_POINTS, min(_SKETCH_POINTS_PER_LEVEL * levels, _MOST_SKETCH_POINTS), levels)
     if len(points) > size:
-        points, mass = _sketch(points, mass, size)
+        points, mass = reduced(points, mass, size)
     if len(points) > levels:
         points = _optimal_means(points, mass, levels)
     return np.ldexp(points, exponent)
 
 
-def _distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
+def distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
+    """The different values, sorted, and the mass of each; weights : None for all alike."""
     if weights is None:
         ordered = np.sort(values)
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -53,7 +53,13 @@ def _distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
     return ordered[starts], np.add.reduceat(weights[order], starts)
 
 
-def _sketch(points: Array, mass: Array, size: int) -> tuple[Array, Array]:
+def scaled(points: Array) -> tuple[Array, int]:
+    """Points brought to at most one by a power of two, exactly, and its exponent: squares of large values overflow."""
+    exponent = int(np.frexp(np.abs(points).max())[1])
+    return np.ldexp(points, -exponent), exponent
+
+
+def reduced(points: Array, mass: Array, size: int) -> tuple[Array, Array]:
     """Means and masses of at most `size` runs, as dense as the cells of an optimal quantiser.
 
     That is as the cube root of the density of the mass (Panter and Dite 1951). Runs of equal mass would blur the tails,

@@ -116,27 +116,55 @@ def fit_mode(
 ) -> Mode:
     """Levels of one predictor from its training rows, with their weights; `train` is None for all rows."""
     if categorical:
-        values = column.values()
-        seen = set(values if train is None else [values[m] for m in train])
-        categories = tuple(sorted(seen - {None}))
-        mode = CategoricalMode(name, categories, missing == "level" and None in seen and bool(categories))
-        if mode.n_levels > MOST_LEVELS:
-            raise ValueError(
-                f"{column.label} has {len(categories)} categories; at most {MOST_LEVELS} levels can be coded"
-                f"{', one of them for missing cells' if mode.missing_level else ''}. "
-                "Group rare categories together, or drop the column."
-            )
-        return mode
+        return categorical_mode(name, column.label, *categories_of(column, train), missing)
+    return ordinal_mode(name, *numbers_of(column, train, weights), levels, interpolation, missing)
+
+
+def categories_of(column: Column, train: NDArray[np.intp] | None) -> tuple[set[Any], bool]:
+    """The values of a category in some rows, by default all, and whether it is missing in any."""
+    values = column.values()
+    seen = set(values if train is None else [values[m] for m in train])
+    return seen - {None}, None in seen
+
+
+def numbers_of(
+    column: Column, train: NDArray[np.intp] | None, weights: Array | None
+) -> tuple[Array, Array | None, bool]:
+    """The observed numbers in some rows, by default all, their weights, and whether any is missing."""
     numbers = column.numbers() if train is None else column.numbers()[train]
     absent = np.isnan(numbers)
     if not absent.any():
-        observed, mass = numbers, weights
-    else:
-        observed, mass = numbers[~absent], None if weights is None else weights[~absent]
+        return numbers, weights, False
+    return numbers[~absent], None if weights is None else weights[~absent], True
+
+
+def categorical_mode(name: str, label: str, seen: set[Any], any_missing: bool, missing: Missing) -> CategoricalMode:
+    """The mode of a category with these values."""
+    categories = tuple(sorted(seen))
+    mode = CategoricalMode(name, categories, missing == "level" and any_missing and bool(categories))
+    if mode.n_levels > MOST_LEVELS:
+        raise ValueError(
+            f"{label} has {len(categories)} categories; at most {MOST_LEVELS} levels can be coded"
+            f"{', one of them for missing cells' if mode.missing_level else ''}. "
+            "Group rare categories together, or drop the column."
+        )
+    return mode
+
+
+def ordinal_mode(
+    name: str,
+    observed: Array,
+    weights: Array | None,
+    any_missing: bool,
+    levels: int,
+    interpolation: Interpolation,
+    missing: Missing,
+) -> OrdinalMode:
+    """The mode of a number with these observed values."""
     if len(observed) == 0:
         return OrdinalMode(name, np.zeros(1), False, False)
-    missing_level = missing == "level" and bool(absent.any())
-    grid = lloyd_max_levels(observed, mass, min(levels, MOST_LEVELS - missing_level))
+    missing_level = missing == "level" and any_missing
+    grid = lloyd_max_levels(observed, weights, min(levels, MOST_LEVELS - missing_level))
     return OrdinalMode(name, grid, interpolation == "linear" and len(grid) > 1, missing_level)
 
 

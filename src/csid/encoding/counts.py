@@ -1,0 +1,55 @@
+"""How often each level occurs: the marginals p_n, from parts of the rows that are counted apart."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid.encoding.modes import Mode
+
+Array = NDArray[np.float64]
+
+
+class LevelCounts:
+    """The sums of w_n over rows, which may be counted in parts and merged.
+
+    totals : N arrays (I_n,). Without weights they are exact, in whatever parts the rows came: a position is a multiple
+    of 2^-16, and sums of these stay exact up to 10^11 rows.
+    """
+
+    def __init__(self, modes: Sequence[Mode]) -> None:
+        self.totals = [np.zeros(mode.n_levels) for mode in modes]
+        self._linear = [mode.linear for mode in modes]
+
+    def update(self, codes: NDArray[Any], positions: NDArray[Any], weights: Array | None = None) -> None:
+        """Count rows: codes (M, N), positions (M, N) or (0, N); missing cells count for no level."""
+        for n, (total, linear) in enumerate(zip(self.totals, self._linear, strict=True)):
+            total += level_sums(codes[:, n], positions[:, n] if linear else None, weights, len(total))
+
+    def merge(self, other: "LevelCounts") -> Self:
+        """Add the counts of other rows."""
+        for total, more in zip(self.totals, other.totals, strict=True):
+            total += more
+        return self
+
+    def marginals(self) -> tuple[Array, ...]:
+        """p_n of every mode; where it was never observed, all levels are alike."""
+        return tuple(as_marginal(total) for total in self.totals)
+
+
+def level_sums(codes: NDArray[Any], positions: NDArray[Any] | None, weights: Array | None, levels: int) -> Array:
+    """The sum of w(x) over rows; positions : towards the next level, None where all are on a level."""
+    sums = np.bincount(codes, weights=weights, minlength=levels + 1).astype(np.float64)
+    if positions is not None:
+        t = positions.astype(np.float64)
+        moved = np.bincount(codes, weights=t if weights is None else weights * t, minlength=levels + 1)
+        sums -= moved
+        sums[1:] += moved[:-1]
+    return sums[:levels]
+
+
+def as_marginal(sums: Array) -> Array:
+    """Shares of the levels."""
+    total = sums.sum()
+    return sums / total if total > 0 else np.full(len(sums), 1.0 / len(sums))
