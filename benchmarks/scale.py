@@ -35,7 +35,7 @@ import results
 from csid import BayesianCSIDRegressor, CSIDRegressor
 
 THREADS = os.cpu_count() or 1
-LIMIT, LIMIT_OF_MILLION, EBM_TO_ALS = 900.0, 3600.0, 12.0
+LIMIT, LIMIT_OF_MILLION, EBM_TO_ALS = 300.0, 3600.0, 12.0
 PREDICTED, WARM_UP = 100_000, (40_000, 13)
 
 
