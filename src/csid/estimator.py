@@ -18,7 +18,7 @@ from csid._fit.problem import Problem
 from csid.cpd import CPD, ConditionalCPD
 from csid.encoding import EncodedRows, Encoding, Interpolation, any_missing
 from csid.encoding.modes import MOST_LEVELS
-from csid.explain.importance import factor_variation
+from csid.explain.importance import mean_effects
 from csid.inputs import categorical_flags, check_table, number_of_rows
 from csid.model_file import Arrays, Section, pack_encoding, pack_pmf, unpack_encoding, unpack_pmf, write
 from csid.pmf import JointPMF, fit_joint_pmf
@@ -64,7 +64,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> Array:
         """The paper's measure: how much the factor of each predictor varies, as shares that sum to one."""
         check_is_fitted(self, "cpd_")
-        return factor_variation(self.cpd_, self.encoding_.ordered.tolist())
+        return mean_effects(self.cpd_)
 
     @property
     def factors_(self) -> dict[str, Array]:

@@ -29,3 +29,13 @@ def test_effects_are_means_over_all_cells(seed: int, levels: list[int], rank: in
         assert_allclose(effect, expected, atol=1e-9)
         variance = p[n] @ (effect - p[n] @ effect) ** 2
         assert_allclose(effect_deviations(cpd)[n] ** 2, variance, atol=1e-12)
+
+
+def test_five_hundred_predictors_of_very_different_sizes() -> None:
+    """Means of one component: products that leave the range of floats on the way, by sums of logarithms."""
+    rng = np.random.default_rng(0)
+    factors = tuple(10.0 ** (3 if n < 250 else -3) * (1 + 0.1 * rng.random((3, 1))) for n in range(500))
+    cpd = CPD(factors, np.ones((1, 1)), np.zeros(1), (np.full(3, 1 / 3),) * 500)
+    logs = np.array([np.log(A.mean()) for A in factors])
+    for n, effect in enumerate(main_effects(cpd)):
+        assert_allclose(effect, factors[n] * np.exp(logs.sum() - logs[n]), rtol=1e-10)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from csid._fit.statistics import Workers
 from csid.cpd import CPD
 from csid.encoding import EncodedRows
 from csid.explain import banzhaf_values, shapley_interactions, shapley_values
+from csid.explain.bands import band
 from csid.explain.games import balanced, uniform_rule
 from csid.explain.shapley import banzhaf_of_rows, interactions_of_rows, values_of_rows
 from explain.coalitions import (
@@ -30,6 +31,8 @@ from explain.coalitions import (
     random_tensor,
     shapley_weight,
 )
+from explain.decimals import digits, exact, shapley_term
+from explain.draws import of_each_draw
 from naive import cell_weights
 
 Array = NDArray[np.float64]
@@ -105,6 +108,21 @@ def test_interactions_are_half_the_index_of_a_pair(cpd: CPD, seed: int, linear: 
     assert_allclose(found.sum(axis=2), played(values_of_rows, cpd, rows, background), rtol=0, atol=1e-12 * size)
 
 
+@pytest.mark.parametrize("data", [False, True])
+@pytest.mark.parametrize("linear", [False, True])
+def test_ten_predictors_over_all_coalitions(linear: bool, data: bool) -> None:
+    """1,024 coalitions, two outputs, some cells missing."""
+    cpd = random_tensor(np.random.default_rng(7), [2, 3, 4, 2, 5, 3, 2, 4, 3, 2], 6, 2)
+    rows, background = rows_and_background(cpd, 8, linear, data)
+    worth = coalition_values(cpd, rows, background)
+    phi, pairs = (played(game, cpd, rows, background) for game in (values_of_rows, interactions_of_rows))
+    for n in range(10):
+        expected = mean_over_coalitions(10, frozenset([n]), worth.__getitem__, shapley_weight)
+        assert_allclose(phi[:, n], expected, rtol=0, atol=1e-10)
+    index = mean_over_coalitions(10, frozenset([2, 9]), worth.__getitem__, shapley_weight)
+    assert_allclose(2 * pairs[:, 2, 9], index, rtol=0, atol=1e-10)
+
+
 # --- the axioms ---------------------------------------------------------------------------------------------------
 
 
@@ -171,10 +189,9 @@ def test_balancing_rounds_nothing_and_keeps_products_near_one(cpd: CPD, power: i
 
 def value_in_decimals(cpd: CPD, rows: EncodedRows, n: int) -> float:
     """The Shapley value of predictor n in the first row: products of polynomials in t, with 200 digits."""
-    exact = np.vectorize(lambda x: Decimal(float(x)), otypes=[object])
     levels = [len(A) for A in cpd.factors]
     W = [weights[0] for weights in cell_weights(rows.codes, rows.fractions, levels)]
-    with localcontext(prec=200):
+    with digits():
         phi = Decimal(0)
         for f in range(cpd.rank):
             line = []
@@ -182,10 +199,7 @@ def value_in_decimals(cpd: CPD, rows: EncodedRows, n: int) -> float:
                 m = exact(p) @ exact(A[:, f])
                 a = exact(w[:-1]) @ exact(A[:, f]) + exact(w[-1]) * m
                 line.append((m, a - m))
-            polynomial = np.array([Decimal(1)])
-            for m, d in line[:n] + line[n + 1 :]:
-                polynomial = np.append(m * polynomial, 0) + np.append(0, d * polynomial)
-            phi += exact(cpd.V[0, f]) * line[n][1] * sum(c / (k + 1) for k, c in enumerate(polynomial))
+            phi += exact(cpd.V[0, f]) * shapley_term(line, n)
         return float(phi)
 
 
@@ -267,8 +281,17 @@ def test_draws_give_an_interval_around_their_mean(
     assert (upper[0, 1], lower[0, 1]) == (0.0, 0.0)  # missing
     wide = shapley_values(model, X, draws=True, coverage=0.99)
     assert (wide.lower <= lower).all()
-    monkeypatch.setattr("csid.explain.shapley._MOST_NUMBERS", 1)
+    monkeypatch.setattr("csid.explain.fitted.MOST_NUMBERS", 1)
     assert_allclose(shapley_values(model, X, draws=True), [mean, lower, upper], atol=1e-12)
+
+
+@pytest.mark.parametrize("explain", [shapley_interactions, banzhaf_values])
+def test_all_games_have_intervals(fitted: dict[str, Any], table: tuple[Array, Array], explain: Any) -> None:
+    model, X, background = fitted["bayesian"], table[0][:4], table[0][100:103]
+    each = of_each_draw(model, lambda one: explain(one, X, background=background))
+    found = explain(model, X, background=background, draws=True, coverage=0.8)
+    assert_allclose(found, band(np.array(each), model.posterior_.shares, 0.8), atol=1e-12)
+    assert_allclose(found.mean, explain(model, X, background=background), atol=1e-10)
 
 
 def test_what_cannot_be_is_said(fitted: dict[str, Any], table: tuple[Array, Array]) -> None:
@@ -310,3 +333,22 @@ def test_shap_agrees_over_a_data_set(fitted: dict[str, Any], table: tuple[Array,
     X, background = whole[:5], whole[100:110]
     theirs = shap.explainers.Exact(model.predict, shap.maskers.Independent(background, max_samples=10))(X).values
     assert_allclose(shapley_values(model, X, background=background), theirs, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_shapiq_agrees_on_the_game_of_missing_cells(fitted: dict[str, Any], table: tuple[Array, Array]) -> None:
+    """Its exact computer, given predictions whose predictors outside of a coalition are missing."""
+    shapiq = pytest.importorskip("shapiq")
+    model, row = fitted["one"], table[0][1]
+    assert not np.isnan(row).any()
+
+    def worth(coalitions: NDArray[np.bool_]) -> Array:
+        return np.asarray(model.predict(np.where(coalitions, row, np.nan)))
+
+    computer = shapiq.ExactComputer(game=worth, n_players=3)
+    values = shapley_values(model, row[None])[0]
+    assert_allclose(values, computer("SV").get_n_order_values(1), atol=1e-10)
+    assert_allclose(banzhaf_values(model, row[None])[0], computer("BV").get_n_order_values(1), atol=1e-10)
+    pairs = 2 * shapley_interactions(model, row[None])[0]
+    np.fill_diagonal(pairs, 0.0)
+    assert_allclose(pairs, computer("SII", order=2).get_n_order_values(2), atol=1e-10)

@@ -1,6 +1,8 @@
 """Sobol indices and Shapley effects, against the variance over all cells of the tensor."""
 
+from decimal import Decimal
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,13 +12,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from csid import CSIDRegressor
+from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid.cpd import CPD
 from csid.encoding import EncodedRows
 from csid.explain import additivity, shapley_effects, sobol_indices
+from csid.explain.bands import band
 from csid.explain.component_pairs import component_pairs, moments_of, on_levels
 from csid.explain.variance import effect_variances, sobol_variances
 from explain.coalitions import Coalition, cell_values, mean_over_coalitions, random_rows, random_tensor, shapley_weight
+from explain.decimals import digits, exact, shapley_term
+from explain.draws import of_each_draw
 
 Array = NDArray[np.float64]
 
@@ -107,15 +112,44 @@ def test_blocks_of_components_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_allclose(effect_variances(components), effects, atol=1e-9)
 
 
-def test_five_hundred_predictors_stay_finite() -> None:
-    """A product of independent ones has a variance in closed form."""
+def variances_in_decimals(cpd: CPD, n: int) -> tuple[float, ...]:
+    """All, first order and total of predictor n, and its Shapley effect."""
+    with digits():
+        found = [Decimal(0)] * 4
+        for f, g in product(range(cpd.rank), repeat=2):
+            line = []
+            for A, p in zip(cpd.factors, map(exact, cpd.marginals), strict=True):
+                a, b = exact(A[:, f]), exact(A[:, g])
+                mm = (p @ a) * (p @ b)
+                line.append((mm, p @ (a * b) - mm * p.sum()))  # marginals sum to one up to rounding only
+            means, all_but = prod(m for m, _ in line), [*line[:n], *line[n + 1 :]]
+            parts = (
+                prod(m + c for m, c in line) - means,
+                line[n][1] * prod(m for m, _ in all_but),
+                line[n][1] * prod(m + c for m, c in all_but),
+                shapley_term(line, n),
+            )
+            weight = exact(cpd.V[0, f]) * exact(cpd.V[0, g])
+            found = [so_far + weight * part for so_far, part in zip(found, parts, strict=True)]
+        return tuple(map(float, found))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_five_hundred_predictors_lose_no_digits(size: float) -> None:
+    """With factors of very different sizes, whose products leave the range of floats on the way."""
     rng = np.random.default_rng(0)
-    factors = tuple((1e3 if n < 250 else 1e-3) * (1 + 0.02 * rng.normal(size=(3, 1))) for n in range(500))
-    cpd = CPD(factors, np.ones((1, 1)), np.zeros(1), (np.full(3, 1 / 3),) * 500)
+    N, F = 500, 2
+    factors = tuple((size if n < N // 2 else 1 / size) * (1 + 0.05 * rng.normal(size=(3, F))) for n in range(N))
+    cpd = CPD(factors, np.array([[1.0, -0.7]]), np.zeros(1), tuple(rng.dirichlet(np.ones(3)) for _ in range(N)))
     components = component_pairs(cpd, [on_levels(p) for p in cpd.marginals])
-    logs = np.array([[2 * np.log(np.mean(A)), np.log(np.mean(A**2))] for A in factors]).sum(axis=0)
-    variance = np.exp(logs[0]) * np.expm1(logs[1] - logs[0])
-    assert_allclose(effect_variances(components).sum(axis=0), variance, rtol=1e-9)
+    found, effects = sobol_variances(components), effect_variances(components)
+    for n in (0, 250, 499):
+        everything, first, total, effect = variances_in_decimals(cpd, n)
+        assert_allclose(found.all, everything, rtol=1e-11)
+        assert_allclose(found.first[n], first, rtol=1e-10)
+        assert_allclose(found.total[n], total, rtol=1e-10)
+        assert_allclose(effects[n], effect, rtol=1e-10)
+    assert_allclose(effects.sum(axis=0), found.all, rtol=1e-11)
 
 
 # --- of a fitted estimator ----------------------------------------------------------------------------------------
@@ -150,6 +184,37 @@ def test_a_fitted_model_is_taken_apart(fitted: dict[str, Any], kind: str, data: 
     assert_allclose(pairs[1, 2], 0.25, atol=0.03)
 
 
+def test_draws_give_an_interval(fitted: dict[str, Any]) -> None:
+    """Of the indices of each draw, one by one."""
+    X = fitted["X"][:200]
+    options = {"rank": 3, "prior": "medium", "effort": "fast", "n_chains": 2, "n_burn": 20, "n_draws": 6}
+    model = BayesianCSIDRegressor(random_state=0, **options).fit(X, X[:, 0] + X[:, 1] * X[:, 2])
+
+    def said(one: Any, **options: Any) -> tuple[Any, ...]:
+        indices, effects = sobol_indices(one, X, **options), shapley_effects(one, X, **options)
+        return (*vars(indices).values(), effects, *additivity(one, X, **options))
+
+    each = zip(*of_each_draw(model, said), strict=True)
+    found = said(model, draws=True, coverage=0.8)
+    for part, of_draws in zip(found, each, strict=True):
+        assert_allclose(part, band(np.array(of_draws), model.posterior_.shares, 0.8), atol=1e-12)
+    effects = found[4]
+    assert_allclose(effects.mean.sum(), 1.0)
+    assert (effects.lower < effects.upper).all()
+    with pytest.raises(TypeError, match="draws=True asks for intervals"):
+        sobol_indices(fitted["one"], draws=True)
+    with pytest.raises(ValueError, match=r"coverage=1\.5"):
+        shapley_effects(model, draws=True, coverage=1.5)
+
+
+def test_importances_are_the_effects_and_a_mean_over_outputs(fitted: dict[str, Any]) -> None:
+    one, two = fitted["one"], fitted["two"]
+    assert_allclose(one.feature_importances_, shapley_effects(one), atol=1e-12)
+    assert_allclose(two.feature_importances_, shapley_effects(two).mean(axis=1), atol=1e-12)
+    assert_allclose(two.feature_importances_.sum(), 1.0)
+    assert (two.feature_importances_ >= 0.0).all()
+
+
 def test_values_between_levels_vary_less_than_levels(fitted: dict[str, Any]) -> None:
     """Over the same rows; rows held out would have other marginals."""
     X = fitted["X"]
@@ -165,6 +230,7 @@ def test_a_constant_has_no_shares() -> None:
     assert (sobol_indices(model).first == 0.0).all()
     assert (shapley_effects(model) == 0.0).all()
     assert additivity(model) == (0.0, 0.0, 0.0)
+    assert_allclose(model.feature_importances_, 0.5)  # as shares must sum to one
 
 
 @pytest.mark.filterwarnings("ignore")

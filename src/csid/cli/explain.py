@@ -37,12 +37,13 @@ def run(
     effects, deviations = main_effects(fitted.cpd_), effect_deviations(fitted.cpd_)
     sizes = deviations / np.maximum(deviations.max(axis=0), 1e-300)
     order = np.argsort(-sizes.mean(axis=1), kind="stable").tolist()
+    importances = fitted.feature_importances_
     document: dict[str, Any] = {
         "model": str(model),
         "predictors": [
             {
                 "predictor": names[n],
-                "importance": float(fitted.feature_importances_[n]),
+                "importance": float(importances[n]),
                 "levels": fitted.levels_[names[n]],
                 "moves": dict(zip(targets, deviations[n].tolist(), strict=True)),
                 "effect": {target: effects[n][:, j].tolist() for j, target in enumerate(targets)},

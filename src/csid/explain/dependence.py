@@ -22,8 +22,6 @@ from csid.explain.games import balanced
 Array = NDArray[np.float64]
 Feature = int | str
 
-_MOST_NUMBERS = 1 << 24  # at a time
-
 
 @dataclass(frozen=True)
 class Dependence:
@@ -75,20 +73,40 @@ def empirical_dependence(
     return _dependence(model, features, fitted.encoded(model, X), coverage)
 
 
-def ice_curves(model: Any, feature: Feature, X: Any) -> Array:
+def ice_curves(model: Any, feature: Feature, X: Any, *, draws: bool = False, coverage: float = 0.9) -> Any:
     """Individual curves: the prediction for each row of X at every level of a predictor, (M, I_n) or (M, I_n, K).
 
     Their mean over rows is the empirical dependence. Missing cells are averaged over the marginals.
+
+    Parameters
+    ----------
+    model : a fitted csid estimator.
+    feature : a predictor, by name or position.
+    X : data frame or array (M, N)
+    draws : also give the interval of each value over the posterior draws of a Bayesian model, as a `Band`.
+    coverage : share of the draws in that interval.
+
+    Examples
+    --------
+    >>> import numpy as np, csid
+    >>> X = np.random.default_rng(0).integers(0, 4, (500, 2)).astype(float)
+    >>> model = csid.CSIDRegressor(rank=2, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> np.diff(ice_curves(model, "x1", [[1.0, 0.0], [3.0, 0.0]])).round().tolist()
+    [[1.0, 1.0, 1.0], [3.0, 3.0, 3.0]]
     """
+    check_coverage(coverage)
     rows = fitted.encoded(model, X)
     (n,) = _positions(model, feature, most=1)
-    tensor = balanced(model.cpd_)
-    curves = np.empty((len(rows.codes), len(tensor.factors[n]), tensor.n_outputs))
     with Workers(model._threads()) as workers:
-        for part, products in _products_of_others(tensor, rows, (n,), workers):
-            for k, v in enumerate(tensor.V):
-                curves[part, :, k] = tensor.bias[k] + (products * v) @ tensor.factors[n].T
-    return fitted.shaped(model, curves)
+        if not draws:
+            return fitted.shaped(model, _curves(balanced(model.cpd_), rows, n, workers))
+        tensors = [balanced(draw) for draw in fitted.draws(model)[0]]
+
+        def each(some: EncodedRows) -> Array:
+            return np.array([_curves(tensor, some, n, workers) for tensor in tensors])
+
+        n_numbers = len(tensors[0].factors[n]) * tensors[0].n_outputs
+        return fitted.shaped_band(model, fitted.band_of_rows(model, rows, n_numbers, each, coverage))
 
 
 def values_on_levels(tensor: CPD, features: tuple[int, ...], others: Array, some: slice = slice(None)) -> Array:
@@ -101,6 +119,15 @@ def values_on_levels(tensor: CPD, features: tuple[int, ...], others: Array, some
     if not second:
         return np.asarray(tensor.bias + first[some] @ weights.T)
     return np.stack([b + (first[some] * w) @ second[0].T for b, w in zip(tensor.bias, weights, strict=True)], axis=-1)
+
+
+def _curves(tensor: CPD, rows: EncodedRows, n: int, workers: Workers) -> Array:
+    """(M, I_n, K) values at the levels of predictor n, the others as in the rows."""
+    curves = np.empty((len(rows.codes), len(tensor.factors[n]), tensor.n_outputs))
+    for part, products in _products_of_others(tensor, rows, (n,), workers):
+        for k, v in enumerate(tensor.V):
+            curves[part, :, k] = tensor.bias[k] + (products * v) @ tensor.factors[n].T
+    return curves
 
 
 def _dependence(
@@ -119,7 +146,7 @@ def _dependence(
     if hasattr(model, "posterior_"):
         draws, shares = fitted.draws(model)
         each = [prepared(draw) for draw in draws]
-        most = max(1, _MOST_NUMBERS * len(found[0]) // (found[0].size * len(draws)))
+        most = max(1, fitted.MOST_NUMBERS * len(found[0]) // (found[0].size * len(draws)))
         parts = [slice(start, start + most) for start in range(0, len(found[0]), most)]
         bands = [band(np.array([values_on_levels(*draw, part) for draw in each]), shares, coverage) for part in parts]
         found += [np.concatenate([part.lower for part in bands]), np.concatenate([part.upper for part in bands])]
@@ -145,7 +172,7 @@ def _products_of_others(
     """Runs of rows, and for them (M', F) the products of `w_j(x)^T A_j` over all predictors but some."""
     others = np.array([n for n in range(tensor.n_modes) if n not in features], dtype=np.intp)
     S = tensor.stacked.table.shape[1]
-    most = max(64, _MOST_NUMBERS // S)
+    most = max(64, fitted.MOST_NUMBERS // S)
     for start in range(0, len(rows.codes), most):
         part = slice(start, start + most)
         problem = tensor.at(rows.codes[part], rows.fractions[part])

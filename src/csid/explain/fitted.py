@@ -1,5 +1,6 @@
 """What explanations read of a fitted estimator."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,12 @@ from numpy.typing import NDArray
 
 from csid.cpd import CPD
 from csid.encoding import EncodedRows
+from csid.explain.bands import Band, band
 
 Array = NDArray[np.float64]
+
+MOST_NUMBERS = 1 << 24
+"""That explanations keep at a time, of all draws."""
 
 
 def encoded(model: Any, X: Any) -> EncodedRows:
@@ -21,6 +26,11 @@ def encoded(model: Any, X: Any) -> EncodedRows:
 def shaped(model: Any, values: Array) -> Array:
     """Values (..., K) without their last axis when the model was fitted to one output."""
     return np.asarray(values[..., 0] if model._one_output else values)
+
+
+def shaped_band(model: Any, found: Band) -> Band:
+    """The same of a band."""
+    return Band(*(shaped(model, values) for values in found))
 
 
 def names(model: Any) -> list[str]:
@@ -36,3 +46,17 @@ def draws(model: Any) -> tuple[tuple[CPD, ...], Array]:
             "fit a BayesianCSIDRegressor, or leave draws=False."
         )
     return model.posterior_.draws, model.posterior_.shares
+
+
+def band_of_rows(
+    model: Any, rows: EncodedRows, n_numbers: int, each: Callable[[EncodedRows], Array], coverage: float
+) -> Band:
+    """The band over posterior draws of what is computed row by row, some rows at a time.
+
+    n_numbers : of one row and draw; each : from some rows to values (D, M, ...) of all draws.
+    """
+    shares = model.posterior_.shares
+    most = max(1, MOST_NUMBERS // (len(shares) * n_numbers))
+    parts = [slice(start, start + most) for start in range(0, len(rows.codes), most)]
+    bands = [band(each(EncodedRows(rows.codes[part], rows.fractions[part])), shares, coverage) for part in parts]
+    return Band(*(np.concatenate(arrays) for arrays in zip(*bands, strict=True)))

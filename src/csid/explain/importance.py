@@ -1,4 +1,4 @@
-"""Which predictors matter: how much the columns of their factors vary."""
+"""Which predictors matter: by the variance that they explain, and by how much the columns of their factors vary."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.cpd import CPD
+from csid.explain.component_pairs import component_pairs, on_levels
 from csid.explain.identifiability import live_components
+from csid.explain.variance import effect_shares
 
 Array = NDArray[np.float64]
+
+
+def mean_effects(cpd: CPD) -> Array:
+    """(N,) Shapley effects, as shares that sum to one: the mean over the outputs that vary, equal if none does."""
+    shares = np.maximum(effect_shares(component_pairs(cpd, [on_levels(p) for p in cpd.marginals])), 0.0)  # rounding
+    varying = shares[:, shares.any(axis=0)]
+    return np.asarray(varying.mean(axis=1)) if varying.size else np.full(cpd.n_modes, 1.0 / cpd.n_modes)
 
 
 def factor_variation(cpd: CPD, ordered: Sequence[int]) -> Array:

@@ -21,14 +21,12 @@ from csid._fit.factors import Factors
 from csid._fit.statistics import Workers
 from csid.encoding import EncodedRows
 from csid.explain import fitted
-from csid.explain.bands import Band, band, check_coverage
+from csid.explain.bands import check_coverage
 from csid.explain.games import balanced, play, uniform_rule
 from csid.explain.shapley_kernels import add_interactions, add_values
 
 Array = NDArray[np.float64]
 Game = Callable[[Factors, EncodedRows, EncodedRows | None, Workers], Array]
-
-_MOST_NUMBERS = 1 << 24  # of all draws at a time
 
 
 def shapley_values(
@@ -68,16 +66,15 @@ def shapley_values(
     >>> bool(np.allclose(phi.sum(axis=1), model.predict(X[:3]) - model.cpd_.mean()))
     True
     """
-    check_coverage(coverage)
-    rows, others = fitted.encoded(model, X), None if background is None else fitted.encoded(model, background)
-    if draws:
-        found = Band(*(fitted.shaped(model, values) for values in _band(model, values_of_rows, rows, others, coverage)))
-        return _explanation(model, X, others, *found) if as_explanation else found
-    values = fitted.shaped(model, _played(model, values_of_rows, rows, others))
-    return _explanation(model, X, others, values) if as_explanation else values
+    found = _played(model, values_of_rows, X, background, draws, coverage)
+    if not as_explanation:
+        return found
+    return _explanation(model, X, background, *(found if draws else (found,)))
 
 
-def shapley_interactions(model: Any, X: Any, *, background: Any = None) -> Array:
+def shapley_interactions(
+    model: Any, X: Any, *, background: Any = None, draws: bool = False, coverage: float = 0.9
+) -> Any:
     """Shapley values shared out over pairs, (M, N, N) or (M, N, N, K), as `shap.TreeExplainer` does for trees.
 
     Off the diagonal stands half the Shapley interaction index of a pair, the mean over coalitions of the others of what
@@ -89,18 +86,16 @@ def shapley_interactions(model: Any, X: Any, *, background: Any = None) -> Array
     the prediction less its mean. It is symmetric. (`shap.explainers.Exact` gives another index, of Shapley and Taylor,
     whose diagonal has what a predictor adds first of all.) Parameters are as in `shapley_values`.
     """
-    rows, others = fitted.encoded(model, X), None if background is None else fitted.encoded(model, background)
-    return fitted.shaped(model, _played(model, interactions_of_rows, rows, others))
+    return _played(model, interactions_of_rows, X, background, draws, coverage)
 
 
-def banzhaf_values(model: Any, X: Any, *, background: Any = None) -> Array:
+def banzhaf_values(model: Any, X: Any, *, background: Any = None, draws: bool = False, coverage: float = 0.9) -> Any:
     """Banzhaf values (M, N) or (M, N, K): what a predictor adds, as a mean in which all coalitions count alike.
 
     `sum_f V(:, f) (a_nf - m_nf) prod_(j != n) (m_jf + a_jf) / 2`: the integrand of the Shapley value at t = 1/2. They
     do not sum to the prediction less its mean. Parameters are as in `shapley_values`.
     """
-    rows, others = fitted.encoded(model, X), None if background is None else fitted.encoded(model, background)
-    return fitted.shaped(model, _played(model, banzhaf_of_rows, rows, others))
+    return _played(model, banzhaf_of_rows, X, background, draws, coverage)
 
 
 def values_of_rows(factors: Factors, rows: EncodedRows, background: EncodedRows | None, workers: Workers) -> Array:
@@ -127,30 +122,27 @@ def banzhaf_of_rows(factors: Factors, rows: EncodedRows, background: EncodedRows
     return play(add_values, factors, rows, background, middle, (factors.n_modes,), workers)
 
 
-def _played(model: Any, game: Game, rows: EncodedRows, background: EncodedRows | None) -> Array:
+def _played(model: Any, game: Game, X: Any, background: Any, draws: bool, coverage: float) -> Any:
+    """What a game gives at each row of X: of the model, or the band over its posterior draws."""
+    check_coverage(coverage)
+    rows, others = fitted.encoded(model, X), None if background is None else fitted.encoded(model, background)
     with Workers(model._threads()) as workers:
-        return game(balanced(model.cpd_).stacked, rows, background, workers)
+        if not draws:
+            return fitted.shaped(model, game(balanced(model.cpd_).stacked, rows, others, workers))
+        tables = [balanced(draw).stacked for draw in fitted.draws(model)[0]]
 
+        def each(some: EncodedRows) -> Array:
+            return np.array([game(factors, some, others, workers) for factors in tables])
 
-def _band(model: Any, game: Game, rows: EncodedRows, background: EncodedRows | None, coverage: float) -> Band:
-    """The band over posterior draws of what a game gives at each row."""
-    draws, shares = fitted.draws(model)
-    tables = [balanced(draw).stacked for draw in draws]
-    numbers_of_a_row = len(draws) * model.cpd_.n_modes * model.cpd_.n_outputs
-    most = max(1, _MOST_NUMBERS // numbers_of_a_row)
-    bands = []
-    with Workers(model._threads()) as workers:
-        for start in range(0, len(rows.codes), most):
-            some = EncodedRows(rows.codes[start : start + most], rows.fractions[start : start + most])
-            each = np.array([game(factors, some, background, workers) for factors in tables])
-            bands.append(band(each, shares, coverage))
-    return Band(*(np.concatenate(arrays) for arrays in zip(*bands, strict=True)))
+        players = 2 if game is interactions_of_rows else 1
+        n_numbers = model.cpd_.n_modes**players * model.cpd_.n_outputs
+        return fitted.shaped_band(model, fitted.band_of_rows(model, rows, n_numbers, each, coverage))
 
 
 def _explanation(
     model: Any,
     X: Any,
-    background: EncodedRows | None,
+    background: Any,
     values: Array,
     lower: Array | None = None,
     upper: Array | None = None,
@@ -161,7 +153,11 @@ def _explanation(
     except ImportError as error:
         raise ImportError("as_explanation=True gives a shap.Explanation: install the package shap first.") from error
     cpd = balanced(model.cpd_)
-    mean = cpd.mean() if background is None else cpd.evaluate(background.codes, background.fractions).mean(axis=0)
+    if background is None:
+        mean = cpd.mean()
+    else:
+        others = fitted.encoded(model, background)
+        mean = cpd.evaluate(others.codes, others.fractions).mean(axis=0)
     base = np.tile(mean, (len(values), 1))
     return shap.Explanation(
         values=values,

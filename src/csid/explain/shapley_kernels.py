@@ -1,4 +1,4 @@
-"""The compiled loops of Shapley values and interactions: products over all predictors but one, or but two.
+"""The compiled loops of Shapley values, interactions and effects: products over all predictors but one, or but two.
 
 Shared conventions are those of `csid._fit.kernels`; and
 outside : (S / 8, B, N, 8) the values b_n of B background rows, eight components together.
@@ -34,6 +34,24 @@ def _clear(array: Any) -> None:
         store(array, splat(0.0), i)
 
 
+@inner
+def _integrals(N: int, b: Any, at: int, d: Any, nodes: Any, weights: Any, c: Any, before: Any, integral: Any) -> None:
+    """integral[n] = sum_t weight_t prod_(j != n) (b_j + t d_j), of eight components; `b` from an index on."""
+    _clear(integral)
+    for q in range(len(nodes)):
+        t = splat(nodes[q])
+        product = load_splat(weights, q)
+        for n in range(0, N * WIDTH, WIDTH):
+            store(before, product, n)
+            x = mul_add(t, load(d, n), load(b, at + n))
+            store(c, x, n)
+            product = mul(product, x)
+        product = splat(1.0)
+        for n in range((N - 1) * WIDTH, -1, -WIDTH):
+            store(integral, mul_add(load(before, n), product, load(integral, n)), n)
+            product = mul(product, load(c, n))
+
+
 @kernel
 def add_values(
     codes: Any,
@@ -61,19 +79,7 @@ def add_values(
                 base = (g * B + b * WIDTH) * N
                 for n in range(0, N * WIDTH, WIDTH):
                     store(d, sub(load(a, n), load(outside, base + n)), n)
-                _clear(integral)
-                for q in range(len(nodes)):
-                    t = splat(nodes[q])
-                    product = load_splat(weights, q)
-                    for n in range(0, N * WIDTH, WIDTH):
-                        store(before, product, n)
-                        x = mul_add(t, load(d, n), load(outside, base + n))
-                        store(c, x, n)
-                        product = mul(product, x)
-                    product = splat(1.0)
-                    for n in range((N - 1) * WIDTH, -1, -WIDTH):
-                        store(integral, mul_add(load(before, n), product, load(integral, n)), n)
-                        product = mul(product, load(c, n))
+                _integrals(N, outside, base, d, nodes, weights, c, before, integral)
                 for n in range(0, N * WIDTH, WIDTH):
                     store(of_lane, mul_add(load(d, n), load(integral, n), load(of_lane, n)), n)
             for k in range(K):
@@ -147,3 +153,26 @@ def add_interactions(
                 for n in range(i + 1, N):
                     values[m, i * N + n, k] += total(load(sums, pair))
                     pair += WIDTH
+
+
+@kernel
+def add_effects(C: Any, mm: Any, VV: Any, nodes: Any, weights: Any, effects: Any) -> None:
+    """effects[n, k] += sum_p VV(k, p) C_n(p) sum_t weight_t prod_(j != n) (mm_j(p) + t C_j(p)) over pairs p.
+
+    C, mm : (P / 8, N, 8) and VV : (K, P), pairs of components, eight together.
+    """
+    N, K, P = C.shape[1], VV.shape[0], VV.shape[1]
+    d, c, before, integral = np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH)
+    sums = np.empty(K * N * WIDTH)
+    _clear(sums)
+    for p in range(0, P, WIDTH):
+        for n in range(0, N * WIDTH, WIDTH):
+            store(d, load(C, p * N + n), n)
+        _integrals(N, mm, p * N, d, nodes, weights, c, before, integral)
+        for k in range(K):
+            v = load(VV, k * P + p)
+            for n in range(0, N * WIDTH, WIDTH):
+                add_to(sums, mul(v, mul(load(d, n), load(integral, n))), k * N * WIDTH + n)
+    for k in range(K):
+        for n in range(N):
+            effects[n, k] += total(load(sums, (k * N + n) * WIDTH))

@@ -12,6 +12,7 @@ over pairs of components, variances of an output are sums over all pairs f, g, w
 products taken entry by entry. The sums go over blocks of pairs, so that memory does not grow with the rank.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,9 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from csid._fit.lanes import WIDTH
 from csid.explain import fitted
+from csid.explain.bands import Band, band, check_coverage
 from csid.explain.component_pairs import ComponentPairs, component_pairs, moments_of, on_levels
 from csid.explain.games import uniform_rule
+from csid.explain.products import before, behind
+from csid.explain.shapley_kernels import add_effects
 
 Array = NDArray[np.float64]
 
@@ -30,31 +35,31 @@ _NOTHING = 1e-24  # of what the variance would be if components did not cancel
 
 @dataclass(frozen=True)
 class SobolIndices:
-    """Shares of the variance of the prediction, with a last axis K where there are several outputs.
+    """Shares of the variance of the prediction, with a last axis K where there are several outputs; or their bands.
 
     first : (N,) of what a predictor explains alone; total : (N,) of all that it has a part in.
     pairs : (N, N) symmetric, of what two predictors explain together beyond what each does; 0 on the diagonal.
     variance : of the prediction, per output; where it is zero, so are all shares.
     """
 
-    first: Array
-    total: Array
-    pairs: Array
-    variance: Array
+    first: Any
+    total: Any
+    pairs: Any
+    variance: Any
 
 
 class Additivity(NamedTuple):
-    """Shares of the variance of the prediction that sum to one, a number each or (K,).
+    """Shares of the variance of the prediction that sum to one, a number each or (K,); or their bands.
 
     main : explained by the predictors alone; pairs : by pairs of them beyond that; higher : by three or more.
     """
 
-    main: Array
-    pairs: Array
-    higher: Array
+    main: Any
+    pairs: Any
+    higher: Any
 
 
-def sobol_indices(model: Any, X: Any = None) -> SobolIndices:
+def sobol_indices(model: Any, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> SobolIndices:
     """Sobol indices of a fitted model: first order, total, and pairs.
 
     Parameters
@@ -65,6 +70,10 @@ def sobol_indices(model: Any, X: Any = None) -> SobolIndices:
         independent all the same. Without it, a predictor is at its levels, with the probabilities that the model
         keeps, `p_n`. Under linear interpolation that puts a value between two levels now at one, now at the other: the
         mean prediction is the same, and the variance is a little larger than that of the values between.
+    draws : give each of them as a `Band` over the posterior draws of a Bayesian model. Its mean is that of the indices
+        of the draws. Draws vary more than their mean does, so that the indices of the mean prediction, which stand
+        here otherwise, may lie outside of an interval.
+    coverage : share of the draws in that interval.
 
     Examples
     --------
@@ -74,30 +83,39 @@ def sobol_indices(model: Any, X: Any = None) -> SobolIndices:
     >>> sobol_indices(model).first.round(1).tolist()
     [0.5, 0.5, 0.0]
     """
-    components = _components(model, X)
-    found = sobol_variances(components)
-    parts = (found.first, found.total, found.pairs)
-    first, total, pairs = (_shared(model, components, part, found.all) for part in parts)
-    return SobolIndices(first, total, pairs, fitted.shaped(model, found.all))
+    return SobolIndices(*_read(model, X, _sobol_shares, draws, coverage))
 
 
-def shapley_effects(model: Any, X: Any = None) -> Array:
+def shapley_effects(model: Any, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Any:
     """Shapley effects (N,) or (N, K): shares of the variance of the prediction, which sum to one.
 
     What predictors explain together is shared out evenly among them (Owen, 2014), so that each share lies between the
     first order and the total Sobol index. Parameters are as in `sobol_indices`.
     """
-    components = _components(model, X)
-    effects = effect_variances(components)
-    return _shared(model, components, effects, effects.sum(axis=0))
+    return _read(model, X, lambda components: (effect_shares(components),), draws, coverage)[0]
 
 
-def additivity(model: Any, X: Any = None) -> Additivity:
+def additivity(model: Any, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Additivity:
     """How much of the variance main effects and pairs explain. Parameters are as in `sobol_indices`."""
-    indices = sobol_indices(model, X)
-    main, pairs = indices.first.sum(axis=0), 0.5 * indices.pairs.sum(axis=(0, 1))
-    constant = (indices.total == 0.0).all(axis=0)
-    return Additivity(main, pairs, np.where(constant, 0.0, 1.0 - main - pairs))
+    return Additivity(*_read(model, X, _additive_shares, draws, coverage))
+
+
+def effect_shares(components: ComponentPairs) -> Array:
+    """(N, K) Shapley effects as shares of the variance."""
+    effects = effect_variances(components)
+    return _shares(components, effects, effects.sum(axis=0))
+
+
+def _sobol_shares(components: ComponentPairs) -> tuple[Array, ...]:
+    found = sobol_variances(components)
+    parts = (found.first, found.total, found.pairs)
+    return *(_shares(components, part, found.all) for part in parts), found.all
+
+
+def _additive_shares(components: ComponentPairs) -> tuple[Array, ...]:
+    first, total, of_pairs, _ = _sobol_shares(components)
+    main, pairs = first.sum(axis=0), 0.5 * of_pairs.sum(axis=(0, 1))
+    return main, pairs, np.where((total == 0.0).all(axis=0), 0.0, 1.0 - main - pairs)
 
 
 class Variances(NamedTuple):
@@ -114,55 +132,63 @@ def sobol_variances(components: ComponentPairs) -> Variances:
     V, means = components.V, components.means
     (K, _), N = V.shape, len(means)
     found = Variances(np.zeros(K), np.zeros((N, K)), np.zeros((N, K)), np.zeros((N, N, K)))
-    before, behind = _before(means), _behind(means)
+    others_before, others_behind = before(means), behind(means)
     for block in components.blocks():
         C, mm = block.C, block.mm
         G = C + mm
-        found.all[:] += block.form(V, (_before(mm) * C * _behind(G)).sum(axis=0))  # the difference of both products
-        for n, matrix in enumerate(_before(G) * C * _behind(G)):
+        found.all[:] += block.form(V, (before(mm) * C * behind(G)).sum(axis=0))  # the difference of both products
+        for n, matrix in enumerate(before(G) * C * behind(G)):
             found.total[n] += block.form(V, matrix)
-            found.first[n] += block.form(V * before[n] * behind[n], C[n])
+            found.first[n] += block.form(V * others_before[n] * others_behind[n], C[n])
         for i in range(N):
-            others = V * before[i]
+            others = V * others_before[i]
             for n in range(i + 1, N):
-                found.pairs[i, n] += block.form(others * behind[n], C[i] * C[n])
+                found.pairs[i, n] += block.form(others * others_behind[n], C[i] * C[n])
                 others = others * means[n]
     return found._replace(pairs=found.pairs + found.pairs.transpose(1, 0, 2))
 
 
 def effect_variances(components: ComponentPairs) -> Array:
     """(N, K) Shapley effects, which sum to the variance."""
-    N = len(components.means)
-    effects = np.zeros((N, len(components.V)))
-    nodes, weights = uniform_rule(N - 1)
+    V, N = components.V, len(components.means)
+    effects = np.zeros((N, len(V)))
+    rule = uniform_rule(N - 1)
     for block in components.blocks():
-        for t, weight in zip(nodes, weights, strict=True):
-            c = block.mm + t * block.C
-            for n, matrix in enumerate(_before(c) * block.C * _behind(c)):
-                effects[n] += weight * block.form(components.V, matrix)
+        VV = block.times * V[:, block.f, None] * V[:, None, block.g]
+        add_effects(_in_lanes(block.C), _in_lanes(block.mm), _padded(VV), *rule, effects)
     return effects
 
 
-def _before(values: Array) -> Array:
-    """Products over all that come before, along the first axis."""
-    return np.asarray(np.cumprod(np.concatenate([np.ones_like(values[:1]), values[:-1]]), axis=0))
+def _in_lanes(matrices: Array) -> Array:
+    """(N, F', F'') as the compiled loop reads it, (P / 8, N, 8)."""
+    padded = _padded(matrices)
+    return np.ascontiguousarray(padded.reshape(len(padded), -1, WIDTH).transpose(1, 0, 2))
 
 
-def _behind(values: Array) -> Array:
-    """Products over all that come after, along the first axis."""
-    return _before(values[::-1])[::-1]
+def _padded(matrices: Array) -> Array:
+    """(..., F', F'') with pairs in a row, (..., P), and zeros up to a whole lane."""
+    flat = matrices.reshape(len(matrices), -1)
+    return np.pad(flat, ((0, 0), (0, -flat.shape[1] % WIDTH)))
 
 
-def _components(model: Any, X: Any) -> ComponentPairs:
+def _read(
+    model: Any, X: Any, shares_of: Callable[[ComponentPairs], tuple[Array, ...]], draws: bool, coverage: float
+) -> tuple[Array | Band, ...]:
+    """Shares (..., K) of a model, or their bands over its posterior draws."""
     check_is_fitted(model, "cpd_")
-    levels = model.cpd_.marginals
-    if X is None:
-        return component_pairs(model.cpd_, [on_levels(p) for p in levels])
-    rows = fitted.encoded(model, X)
-    return component_pairs(model.cpd_, [moments_of(rows, n, p) for n, p in enumerate(levels)])
+    check_coverage(coverage)
+    moments = [on_levels(p) for p in model.cpd_.marginals]
+    if X is not None:
+        rows = fitted.encoded(model, X)
+        moments = [moments_of(rows, n, p) for n, p in enumerate(model.cpd_.marginals)]
+    if not draws:
+        return tuple(fitted.shaped(model, part) for part in shares_of(component_pairs(model.cpd_, moments)))
+    tensors, weights = fitted.draws(model)
+    each = zip(*(shares_of(component_pairs(tensor, moments)) for tensor in tensors), strict=True)
+    return tuple(fitted.shaped_band(model, band(np.array(parts), weights, coverage)) for parts in each)
 
 
-def _shared(model: Any, components: ComponentPairs, part: Array, whole: Array) -> Array:
+def _shares(components: ComponentPairs, part: Array, whole: Array) -> Array:
     """A part as a share of the whole; none where that is rounding of a constant."""
     rounding = _NOTHING * np.abs(components.V).sum(axis=1) ** 2
-    return fitted.shaped(model, np.where(whole > rounding, part / np.where(whole > rounding, whole, 1.0), 0.0))
+    return np.where(whole > rounding, part / np.where(whole > rounding, whole, 1.0), 0.0)
