@@ -114,7 +114,7 @@ class CPD:
         by V; components come by falling weight.
         """
         norms = np.array([np.linalg.norm(A, axis=0) for A in self.factors])
-        signs = np.array([_sign_of_largest(A) for A in self.factors])
+        signs = np.array([sign_of_largest(A) for A in self.factors])
         V = self.V * np.prod(norms * signs, axis=0)
         order = np.argsort(-np.linalg.norm(V, axis=0), kind="stable")
         divisors = signs * np.where(norms > 0, norms, 1.0)
@@ -148,7 +148,7 @@ class ConditionalCPD:
         return values
 
 
-def _sign_of_largest(A: Array) -> Array:
+def sign_of_largest(A: Array) -> Array:
     """Sign of the entry of largest magnitude in each column; the first of those that tie up to rounding."""
     magnitudes = np.abs(A)
     at = np.argmax(magnitudes >= (1.0 - 1e-9) * magnitudes.max(axis=0), axis=0)

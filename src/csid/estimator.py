@@ -62,7 +62,11 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> Array:
-        """The paper's measure: how much the factor of each predictor varies, as shares that sum to one."""
+        """Shapley effects: the share (N,) of the variance of the prediction that is due to each predictor.
+
+        They sum to one and each lies between the predictor's first and total Sobol index, which do not; with several
+        outputs they are a mean over them. The paper's measure is `csid.explain.factor_variation`.
+        """
         check_is_fitted(self, "cpd_")
         return mean_effects(self.cpd_)
 

@@ -5,6 +5,7 @@ from csid.explain.dependence import Dependence, empirical_dependence, ice_curves
 from csid.explain.identifiability import Identifiability, identifiability
 from csid.explain.importance import factor_variation
 from csid.explain.shapley import banzhaf_values, shapley_interactions, shapley_values
+from csid.explain.uniqueness import Uniqueness, uniqueness
 from csid.explain.variance import Additivity, SobolIndices, additivity, shapley_effects, sobol_indices
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Dependence",
     "Identifiability",
     "SobolIndices",
+    "Uniqueness",
     "additivity",
     "banzhaf_values",
     "empirical_dependence",
@@ -24,4 +26,5 @@ __all__ = [
     "shapley_interactions",
     "shapley_values",
     "sobol_indices",
+    "uniqueness",
 ]

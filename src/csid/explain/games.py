@@ -29,18 +29,19 @@ def balanced(cpd: CPD) -> CPD:
 
     Scales are powers of two, so that nothing is rounded; what is lost in choosing them does not pile up.
     """
-    sizes = np.array([_root_mean_squares(A, p) for A, p in zip(cpd.factors, cpd.marginals, strict=True)])
+    sizes = np.array([root_mean_squares(A, p) for A, p in zip(cpd.factors, cpd.marginals, strict=True)])
     logs = np.clip(np.log2(sizes), -_LARGEST_POWER, _LARGEST_POWER)
     powers = np.diff(np.rint(np.cumsum(logs, axis=0)), axis=0, prepend=0.0)
     factors = tuple(A * scale for A, scale in zip(cpd.factors, np.exp2(-powers), strict=True))
     return CPD(factors, np.ldexp(cpd.V, powers.sum(axis=0).astype(int)), cpd.bias, cpd.marginals)
 
 
-def _root_mean_squares(A: Array, p: Array) -> Array:
-    """(F,) of the columns of a factor over a marginal; one for a column without any."""
+def root_mean_squares(A: Array, p: Array) -> Array:
+    """(F,) of the columns of a factor over a marginal, or over all levels if they have no mass; one for zeros."""
     largest = np.abs(A).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)  # squares leave the range of floats before the entries do
-    squares = p @ (A / largest) ** 2
+    unit = (A / largest) ** 2
+    squares = np.where(p @ unit > 0, p @ unit, unit.mean(axis=0))
     return np.asarray(np.where(squares > 0, largest * np.sqrt(squares), 1.0))
 
 

@@ -100,8 +100,10 @@ def examine(cpd: CPD, names: list[str], n_samples: int) -> Identifiability:
 
 def live_components(cpd: CPD) -> NDArray[np.bool_]:
     """Which components (F,) count: the ridge shrinks one that is not needed to zero, or to a trace of the others."""
-    weights = np.prod([np.linalg.norm(A, axis=0) for A in (*cpd.factors, cpd.V)], axis=0)
-    return np.asarray(weights > _RELATIVE_TOLERANCE * weights.max(initial=0.0))
+    with np.errstate(divide="ignore"):  # logarithms, since products of hundreds of norms leave the range of floats
+        weights = np.sum([np.log(np.linalg.norm(A, axis=0)) for A in (*cpd.factors, cpd.V)], axis=0)
+    largest = weights.max(initial=-np.inf)
+    return np.asarray((weights > largest + np.log(_RELATIVE_TOLERANCE)) & (largest > -np.inf))
 
 
 def k_rank(A: Array) -> tuple[int, bool]:
