@@ -3,13 +3,15 @@
 python benchmarks/bias_start.py
 """
 
+from functools import partial
+
 import numpy as np
 
 import pages
-from csid._fit.als import ALSOptions, fit_als
+from csid._fit.als import ALSOptions, fit_als, mean_squared_error
 from csid._fit.factors import random_factors
 from csid._fit.problem import Problem
-from csid._fit.statistics import Workers
+from csid._fit.samples import LocalSamples
 
 N, LEVELS, TRIALS = 4, 10, 20
 SYSTEMS = {  # rank, and how factors are drawn
@@ -43,9 +45,8 @@ def recovered(rank: int, draw, seed: int, low_bias: bool) -> bool:
     seen = problem(slice(samples))
     factors = random_factors(seen, rank, rng, low_bias)
     options = ALSOptions(ridge=1e-8, smoothness=(0.0,) * N, max_iter=500, n_iter_no_change=20)
-    with Workers() as workers:
-        result = fit_als(seen, options, factors, workers, validation=problem(slice(samples, None)))
-    return result.score < 1e-4
+    unseen = LocalSamples(problem(slice(samples, None)))
+    return fit_als(LocalSamples(seen), options, factors, partial(mean_squared_error, unseen)).score < 1e-4
 
 
 def main() -> None:

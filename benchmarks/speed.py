@@ -28,6 +28,7 @@ from csid._fit import gibbs
 from csid._fit.als import ALSOptions, Penalties, sweep
 from csid._fit.factors import Factors, random_factors
 from csid._fit.problem import Problem
+from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers, level_sums, partial_products
 
 THREADS = os.cpu_count() or 1
@@ -78,7 +79,7 @@ def accumulate_all_modes(samples: Problem, factors: Factors, workers: Workers) -
 
 def one_sweep(samples: Problem, factors: Factors, workers: Workers) -> None:
     options = ALSOptions(ridge=1e-4, smoothness=(1e-2,) * samples.n_modes)
-    sweep(samples, options, Penalties.of(samples, options), factors, workers)
+    sweep(LocalSamples(samples, workers), options, Penalties.of(samples, options), factors)
 
 
 def sweep_task(samples: Problem, workers: Workers) -> Callable[[], None]:
@@ -228,7 +229,7 @@ def concrete() -> dict[str, float]:
     options = ALSOptions(1e-4, (1e-2,) * samples.n_modes, max_iter=sweeps, tol=0.0, n_iter_no_change=sweeps)
     with Workers(1) as workers, threadpool_limits(1):
         ours, twin = least_seconds(
-            lambda: fit_als(samples, options, start(samples, 10), workers),
+            lambda: fit_als(LocalSamples(samples, workers), options, start(samples, 10)),
             lambda: naive_als(samples, options, start(samples, 10), sweeps),
             rounds=20,
         )
@@ -254,7 +255,7 @@ def components() -> dict[str, float]:
             gibbs._COMPONENTS_AT_ONCE = at_once
             rng = np.random.default_rng(0)
             chain = gibbs.Chain(gibbs.random_state(samples, rank, rng))
-            gibbs.run_chain(samples, gibbs.Prior(), chain, rng, Workers(1), 4, 0, 1)
+            gibbs.run_chain(LocalSamples(samples), gibbs.Prior(), chain, rng, 4, 0, 1)
 
         base, grouped, whole = least_seconds(lambda: sweeps(32, 32), lambda: sweeps(64, 32), lambda: sweeps(64, 64))
         figures[f"rank 64 in groups / rank 32, {levels} levels"] = grouped / base

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from csid import portfolio
 from csid._fit.gibbs import Chain
-from csid._fit.problem import Problem
+from csid._fit.samples import LocalSamples
 from csid.portfolio import (
     SETTINGS,
     Job,
@@ -116,7 +116,8 @@ def test_chains_see_all_rows_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None
     problem = build_problem(0, rows=50)
     seen: list[tuple[int, int, int]] = []
 
-    def run(part: Problem, prior: Any, chain: Chain, rng: Any, workers: Any, burn: int, draws: int, *_: Any) -> None:
+    def run(samples: LocalSamples, prior: Any, chain: Chain, rng: Any, burn: int, draws: int, *_: Any) -> None:
+        part = samples.problem
         assert set(map(float, part.targets.ravel())) <= set(map(float, problem.targets.ravel()))
         seen.append((part.n_rows, burn, draws))
 

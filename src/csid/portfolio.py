@@ -17,6 +17,7 @@ from scipy.optimize import nnls
 from csid._fit.gibbs import Chain, Prior, als_state, random_state, run_chain
 from csid._fit.missing_cells import LevelPMF, completed_values, expected_values
 from csid._fit.problem import Problem
+from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers, values_of_rows
 
 Array = NDArray[np.float64]
@@ -153,9 +154,9 @@ def run_jobs(
             for rows, sweeps in burn_in(job.problem.n_rows, n_burn):
                 last = rows == job.problem.n_rows
                 problem = job.problem if last or order is None else job.problem.take(np.sort(order[:rows]))
-                given = (workers, sweeps, n_draws if last else 0, thin, go_on, job.pmf, job.heed)
+                given = (sweeps, n_draws if last else 0, thin, go_on, job.pmf, job.heed)
                 if not stop.is_set():
-                    run_chain(problem, job.prior, job.chain, job.rng, *given)
+                    run_chain(LocalSamples(problem, workers), job.prior, job.chain, job.rng, *given)
 
     with ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(run, job) for job in jobs]

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -12,11 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from csid._fit.als import ALSOptions, ALSResult, Update, fit_als
+from csid._fit.als import ALSOptions, ALSResult, Update, fit_als, mean_squared_error
 from csid._fit.completions import Completions
 from csid._fit.factors import Factors, random_factors, stack_factors
 from csid._fit.missing_cells import LevelPMF
 from csid._fit.problem import Problem, merge_repeated_cells
+from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers
 from csid.cpd import CPD, ConditionalCPD
 from csid.encoding import Encoding, Interpolation, Missing, fit_encoding
@@ -357,15 +359,16 @@ class CSIDRegressor(TensorRegressor):
         interrupted = threading.Event()
 
         def run(member: int, start: int, on_sweep: OnSweep, workers: Workers) -> ALSResult:
-            own, held_out = whole, validation
+            drawn, own, held_out = problem, whole, validation
             if self.n_estimators > 1:
-                own, out_of_bag = _bootstrap(problem, np.random.default_rng([seeds[member, 0], 1]), not completed)
+                drawn, out_of_bag = _bootstrap(problem, np.random.default_rng([seeds[member, 0], 1]))
+                own = merge_repeated_cells(drawn) if not completed else drawn
                 if validation is None and self._stops_early(problem.n_rows) and out_of_bag is not None:
                     held_out = out_of_bag
             first = (
                 starts[member].copy()
                 if start == 0 and member < len(starts)
-                else random_factors(own, self.rank, np.random.default_rng([seeds[member, start], 0]), start % 2 == 0)
+                else random_factors(drawn, self.rank, np.random.default_rng([seeds[member, start], 0]), start % 2 == 0)
             )
 
             def watched(objective: float, error: float | None) -> None:
@@ -373,10 +376,12 @@ class CSIDRegressor(TensorRegressor):
                     raise KeyboardInterrupt
                 on_sweep(objective, error)
 
-            completions = None
+            samples, error, completions = LocalSamples(own, workers), None, None
+            if held_out is not None:
+                error = partial(mean_squared_error, LocalSamples(held_out, workers), pmf=pmf)
             if pmf is not None and completed:
-                completions = Completions.of(own, pmf, np.random.default_rng([seeds[member, start], 2]), workers)
-            return fit_als(own, options, first, workers, held_out, watched, completions, pmf)
+                completions = Completions.of(samples, pmf, np.random.default_rng([seeds[member, start], 2]))
+            return fit_als(samples, options, first, error, watched, completions)
 
         jobs = [(member, start) for member in range(self.n_estimators) for start in range(self.n_init)]
         threads = self._threads()
@@ -403,12 +408,11 @@ def _label(job: tuple[int, int], members: int, starts: int) -> str:
     return ", ".join(parts) or "ALS"
 
 
-def _bootstrap(problem: Problem, rng: np.random.Generator, merge: bool) -> tuple[Problem, Problem | None]:
-    """Rows drawn with replacement, merged if they may be, and the rows that were not drawn."""
+def _bootstrap(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Problem | None]:
+    """Rows drawn with replacement, and the rows that were not drawn."""
     counts = np.bincount(rng.integers(problem.n_rows, size=problem.n_rows), minlength=problem.n_rows)
     left_out = counts == 0
-    drawn = problem.reweighted(counts.astype(np.float64))
-    return merge_repeated_cells(drawn) if merge else drawn, problem.take(left_out) if left_out.any() else None
+    return problem.reweighted(counts.astype(np.float64)), problem.take(left_out) if left_out.any() else None
 
 
 def _restandardised(member: CPD, centre: Array, scale: Array) -> Factors:

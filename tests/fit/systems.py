@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from csid._fit import updates
+from csid._fit.als import mean_scale
 from csid._fit.factors import Factors
 from csid._fit.problem import Problem
 from csid._fit.statistics import LevelSums, Workers, level_sums
@@ -45,4 +46,4 @@ def sums_of_mode(problem: Problem, factors: Factors, k: int) -> LevelSums:
 
 def data_system(problem: Problem, factors: Factors, k: int, sums: LevelSums) -> System:
     """The data's part of a mode's quadratic, divided by M as in Eq. (8)."""
-    return assemble(sums, factors.V, problem.mean_scale, problem.marginals[k], factors.rank)
+    return assemble(sums, factors.V, mean_scale(problem), problem.marginals[k], factors.rank)

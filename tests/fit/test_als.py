@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from csid import CSIDRegressor
-from csid._fit import als
+from csid._fit import als, samples
 from csid._fit.als import (
     ALSOptions,
     ALSResult,
@@ -22,6 +23,7 @@ from csid._fit.als import (
     Penalties,
     balance_scales,
     fit_als,
+    mean_scale,
     mean_squared_error,
     minimise,
     settle_bias,
@@ -29,6 +31,7 @@ from csid._fit.als import (
 )
 from csid._fit.factors import Factors, random_factors, stack_factors
 from csid._fit.problem import Problem
+from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers
 from fit.strategies import als_options, build_factors, build_problem, problems, seeds
 from fit.systems import data_system, sums_of_mode
@@ -44,7 +47,8 @@ def _start(problem: Problem, rank: int = 3, seed: int = 0) -> Factors:
 
 
 def _fit(problem: Problem, options: ALSOptions, factors: Factors, validation: Problem | None = None) -> ALSResult:
-    return fit_als(problem, options, factors, Workers(), validation)
+    error = None if validation is None else partial(mean_squared_error, LocalSamples(validation))
+    return fit_als(LocalSamples(problem), options, factors, error)
 
 
 def _minimised(problem: Problem, factors: Factors, k: int, penalty: Array, update: str = "mode") -> tuple[Array, float]:
@@ -52,7 +56,7 @@ def _minimised(problem: Problem, factors: Factors, k: int, penalty: Array, updat
     F, p, sums = factors.rank, problem.marginals[k], sums_of_mode(problem, factors, k)
     padded = factors.padded_factor(k).copy()
     missing = bool(problem.any_missing[k])
-    minimise(sums, factors.V, problem.mean_scale, penalty, p, missing, F, padded, update == "row")
+    minimise(sums, factors.V, mean_scale(problem), penalty, p, missing, F, padded, update == "row")
     assert_allclose(padded[-1], p @ padded[:-1], rtol=1e-12, atol=1e-12)
     assert not padded[:, F:].any()
     system = data_system(problem, factors, k, sums)
@@ -78,7 +82,7 @@ def test_the_reported_objective_is_eq_7(problem: Problem, rank: int, seed: int, 
         assert held_out is None
         expected.append(objective(problem, options, model_of(factors)))
 
-    result = fit_als(problem, options, factors, Workers(), on_sweep=watch)
+    result = fit_als(LocalSamples(problem), options, factors, on_sweep=watch)
     assert_allclose(result.objective, expected, rtol=1e-10, atol=1e-12)
     assert not result.factors.table[:, rank:].any()  # the padding is as it was
 
@@ -188,7 +192,7 @@ def test_the_output_update_zeroes_the_gradient(problem: Problem, rank: int, seed
     options = data.draw(als_options(problem.n_modes, ridges=(1e-3, 1.0)))
     problem = replace(problem, targets=np.random.default_rng(seed).standard_normal((problem.n_rows, 3)))
     factors = build_factors(problem, rank, seed)
-    update_outputs(problem, Penalties.of(problem, options), factors, Workers())
+    update_outputs(LocalSamples(problem), Penalties.of(problem, options), factors)
     model = model_of(factors)
     slope = gradient(lambda V: objective(problem, options, model._replace(V=V)), model.V)
     scale = (products(level_weights(problem), model.A, range(problem.n_modes)) ** 2).max() + 1.0
@@ -202,7 +206,7 @@ def test_the_bias_update_zeroes_the_gradient_and_reports_the_objective(
 ) -> None:
     options = data.draw(als_options(problem.n_modes))
     factors = build_factors(problem, rank, seed)
-    value = settle_bias(problem, Penalties.of(problem, options), factors, Workers())
+    value = settle_bias(LocalSamples(problem), Penalties.of(problem, options), factors)
     model = model_of(factors)
 
     def of_bias(bias: Array) -> float:
@@ -315,8 +319,9 @@ def test_overflow_is_numerical_trouble(update: str, size: float) -> None:
     problem = build_problem(6, levels=(4, 3, 2), rows=30, linear=True, missing=0.2)
     A = tuple(np.full((int(I_n), 3), size) for I_n in problem.levels)
     options = ALSOptions(1e-3, (1e-3,) * 3, update=update)
+    start = stack_factors(A, np.ones((1, 3)), np.zeros(1), problem.marginals)
     with Workers(2) as workers, pytest.raises(NumericalTrouble, match="overflow"):
-        fit_als(problem, options, stack_factors(A, np.ones((1, 3)), np.zeros(1), problem.marginals), workers)
+        fit_als(LocalSamples(problem, workers), options, start)
 
 
 def test_early_stopping_returns_the_factors_of_the_best_sweep() -> None:
@@ -330,7 +335,7 @@ def test_early_stopping_returns_the_factors_of_the_best_sweep() -> None:
     assert best < len(result.validation) - 1
     assert result.best_sweep == best
     assert result.score == result.validation[best]
-    assert mean_squared_error(held_out, result.factors, None, Workers()) == result.validation[best]
+    assert mean_squared_error(LocalSamples(held_out), result.factors) == result.validation[best]
     again = _fit(problem, replace(options, max_iter=best + 1), _start(problem, 4))
     assert_array_equal(result.factors.table, again.factors.table)
 
@@ -339,7 +344,7 @@ def test_the_held_out_error_is_a_weighted_mean() -> None:
     problem = build_problem(9, levels=(3, 4), rows=50, outputs=2, linear=True, missing=0.2, weighted=True)
     factors = build_factors(problem, 3, 9)
     errors = ((problem.targets - values(problem, model_of(factors))) ** 2).sum(axis=1)
-    error = mean_squared_error(problem, factors, None, Workers())
+    error = mean_squared_error(LocalSamples(problem), factors)
     assert_allclose(error, np.average(errors, weights=problem.weights), rtol=1e-12)
 
 
@@ -445,14 +450,14 @@ def test_single_precision_is_for_early_sweeps_over_many_rows(monkeypatch: pytest
     start = random_factors(problem, 3, np.random.default_rng(0))
     double = _fit(problem, options, start.copy())
     types: list[str] = []
-    sums = als.level_sums
+    sums = samples.level_sums
 
-    def watched(samples: Problem, factors: Factors, *rest: Any) -> Any:
+    def watched(problem: Problem, factors: Factors, *rest: Any) -> Any:
         types.append(factors.table.dtype.name)
-        return sums(samples, factors, *rest)
+        return sums(problem, factors, *rest)
 
     monkeypatch.setattr(als, "_MANY_ROWS", 400)
-    monkeypatch.setattr(als, "level_sums", watched)
+    monkeypatch.setattr(samples, "level_sums", watched)
     result = _fit(problem, options, start.copy())
     assert types[:3] == ["float32"] * 3
     assert types[-3:] == ["float64"] * 3

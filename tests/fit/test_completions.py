@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from csid._fit.als import ALSOptions, fit_als
 from csid._fit.completions import Completions
 from csid._fit.factors import random_factors
+from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers, values_of_rows
 from fit.strategies import build_factors, build_problem
 from fit.test_missing_cells import LEVELS, _pmf
@@ -15,8 +16,9 @@ from fit.test_missing_cells import LEVELS, _pmf
 
 def test_completions_share_the_weight_of_their_row() -> None:
     problem = build_problem(0, levels=LEVELS, rows=30, missing=0.2, weighted=True, outputs=2)
-    completions = Completions.of(problem, _pmf(0, problem), np.random.default_rng(0), Workers())
-    rows, counts = completions.problem, np.diff(np.append(completions.starts, completions.problem.n_rows))
+    completions = Completions.of(LocalSamples(problem), _pmf(0, problem), np.random.default_rng(0))
+    rows = completions.samples.problem
+    counts = np.diff(np.append(completions.starts, rows.n_rows))
     lacking = np.isin(np.arange(30), problem.incomplete)
     assert_array_equal(counts, np.where(lacking, 16, 1))
     assert (rows.codes < rows.levels).all()
@@ -30,9 +32,9 @@ def test_completions_share_the_weight_of_their_row() -> None:
             likelihood = np.exp(-0.5 * part / variance)
             loss += weight * -2.0 * variance * np.log(likelihood.mean()) / problem.total_weight
             shares.append(weight * likelihood / likelihood.sum())
-        assert_allclose(completions.share_out(factors, Workers()), loss)
-        assert_allclose(completions.problem.weights, np.concatenate(shares))
-        residual = float(completions.problem.weights @ squares) / problem.total_weight
+        assert_allclose(completions.share_out(factors), loss)
+        assert_allclose(completions.samples.problem.weights, np.concatenate(shares))
+        residual = float(completions.samples.problem.weights @ squares) / problem.total_weight
         assert_allclose(completions.variance, min(variance, residual))
 
 
@@ -42,14 +44,14 @@ def test_no_sweep_raises_the_objective(seed: int, linear: bool, outputs: int) ->
     problem = build_problem(seed, levels=LEVELS, rows=50, missing=0.3, linear=linear, outputs=outputs, weighted=True)
     pmf, rng = _pmf(seed, problem), np.random.default_rng(seed)
     options = ALSOptions(ridge=1e-4, smoothness=(1e-2,) * 3, max_iter=15, tol=0.0, n_iter_no_change=100)
-    completions = Completions.of(problem, pmf, rng, Workers())
+    completions = Completions.of(LocalSamples(problem), pmf, rng)
     factors = random_factors(problem, 3, rng)
-    result = fit_als(problem, options, factors, Workers(), None, completions=completions, pmf=pmf)
+    result = fit_als(LocalSamples(problem), options, factors, completions=completions)
     assert (np.diff(result.objective) <= 1e-10).all()
 
 
 def test_complete_rows_stay_as_they_are() -> None:
     problem = build_problem(2, levels=LEVELS, rows=10, weighted=True)
-    completions = Completions.of(problem, _pmf(2, problem), np.random.default_rng(0), Workers())
-    assert_array_equal(completions.problem.codes, problem.codes)
-    assert_array_equal(completions.problem.weights, problem.weights)
+    completions = Completions.of(LocalSamples(problem), _pmf(2, problem), np.random.default_rng(0))
+    assert_array_equal(completions.samples.problem.codes, problem.codes)
+    assert_array_equal(completions.samples.problem.weights, problem.weights)

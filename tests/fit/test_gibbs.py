@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit import gibbs, statistics, updates
+from csid._fit import gibbs, samples, statistics, updates
 from csid._fit.als import NumericalTrouble
 from csid._fit.factors import stack_factors
 from csid._fit.gibbs import Chain, ModePrior, Prior, State, mode_priors, random_state, run_chain, state_at
 from csid._fit.problem import Problem, merge_repeated_cells
+from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers
 from csid._fit.sweeps import Modes
 from fit.strategies import build_factors, build_problem, problems, seeds
@@ -26,7 +27,7 @@ CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 
 orders, ranks = st.sampled_from([1, 2]), st.integers(1, 10)
 Update = Callable[..., bool]
-updates_of_factors = pytest.mark.parametrize("update", [gibbs._draw_at_once, gibbs._draw_in_parts])
+updates_of_factors = pytest.mark.parametrize("update", [gibbs._draw_at_once, gibbs._draw_in_turn])
 
 
 # --- the conditionals, densely and by their definitions ---------------------------------------------------------------
@@ -195,7 +196,7 @@ def test_sample_reports_an_overflow_and_changes_nothing(missing: float) -> None:
     assert drawn.status == updates.OVERFLOW
     assert np.isnan(drawn.table[:, :2]).all()
     with pytest.raises(NumericalTrouble, match="overflow"):
-        gibbs.draw_factors(problem, Prior(), _stacked(problem, Prior()), state, np.random.default_rng(0), Workers())
+        gibbs.draw_factors(LocalSamples(problem), Prior(), _stacked(problem, Prior()), state, np.random.default_rng(0))
 
 
 # --- the updates, one after another -----------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ def _check_factors(update: Update, problem: Problem, rank: int, prior: Prior, se
     model, mu = model_of(state.factors), state.mu.copy()
     gammas = np.random.default_rng([seed, 3]).uniform(0.5, 2.0, mu.shape)
     noise = np.zeros((len(modes.pull), rank))
-    assert update(problem, modes, state, state.factors, noise, gammas, Workers())
+    assert update(LocalSamples(problem), modes, state, state.factors, noise, gammas)
     for k, U in enumerate(_dense_units(problem, prior.smoothness_order)):
         _, mean = _mode_conditional(problem, model, k, U, mu[k], prior.nu, state.alpha)
         model.A[k][:] = mean.reshape(-1, rank)
@@ -245,10 +246,10 @@ def test_both_ways_to_draw_factors_agree(problem: Problem, rank: int, order: int
     rng = np.random.default_rng([seed, 3])
     noise, gammas = rng.standard_normal((len(modes.pull), rank)), rng.uniform(0.5, 2.0, start.mu.shape)
     drawn = []
-    for update in (gibbs._draw_at_once, gibbs._draw_in_parts):
+    for update in (gibbs._draw_at_once, gibbs._draw_in_turn):
         state = start.copy()
         read = state.factors.rounded() if single else state.factors
-        assert update(problem, modes, state, read, noise, gammas, Workers())
+        assert update(LocalSamples(problem), modes, state, read, noise, gammas)
         assert_array_equal(read.table, state.factors.table.astype(read.table.dtype))
         drawn.append(state)
     close = {"rtol": 1e-2, "atol": 1e-2} if single else CLOSE
@@ -265,7 +266,7 @@ def test_sums_in_single_precision_give_nearly_the_same_draw(update: Update) -> N
     for single in (False, True):
         state = _any_state(problem, 3, 0)
         read = state.factors.rounded() if single else state.factors
-        assert update(problem, modes, state, read, noise, gammas, Workers())
+        assert update(LocalSamples(problem), modes, state, read, noise, gammas)
         drawn.append(state.factors.table)
     assert_allclose(drawn[1], drawn[0], rtol=1e-4, atol=1e-4)
     assert not np.array_equal(drawn[1], drawn[0])
@@ -278,7 +279,7 @@ def test_sums_are_single_only_while_the_prior_hides_their_rounding() -> None:
         state.alpha[:] = alpha
         assert gibbs.single_is_enough(problem, Prior(nu=0.1), state) == enough
         modes = _stacked(problem, Prior())
-        read = gibbs.draw_factors(problem, Prior(), modes, state, np.random.default_rng(0), Workers())
+        read = gibbs.draw_factors(LocalSamples(problem), Prior(), modes, state, np.random.default_rng(0))
         assert read.table.dtype == (np.float32 if enough else np.float64)
 
 
@@ -288,7 +289,9 @@ def test_a_draw_that_fails_in_single_precision_is_made_in_double(monkeypatch: py
     state = state_at(problem, build_factors(problem, 2, 0))
     state.factors.set_factor(1, np.full((2, 2), 1e25))
     state.alpha[:] = 1e-40
-    read = gibbs.draw_factors(problem, Prior(), _stacked(problem, Prior()), state, np.random.default_rng(0), Workers())
+    read = gibbs.draw_factors(
+        LocalSamples(problem), Prior(), _stacked(problem, Prior()), state, np.random.default_rng(0)
+    )
     assert read is state.factors
     assert np.isfinite(read.table).all()
 
@@ -303,7 +306,7 @@ def test_draw_weights(problem: Problem, rank: int, seed: int) -> None:
 
     def rows(noise: Array) -> Array:
         state, rng = State(start.factors.copy(), start.mu, start.tau.copy(), start.alpha), _Scripted(noise)
-        gibbs.draw_weights(problem, prior, state, state.factors, rng, Workers())
+        gibbs.draw_weights(LocalSamples(problem), prior, state, state.factors, rng)
         V = state.factors.output_factor
         ((shape, scale),) = rng.gammas
         assert shape == pytest.approx(2.5 + K / 2)
@@ -324,17 +327,17 @@ def test_draw_weights(problem: Problem, rank: int, seed: int) -> None:
 
 def test_weights_whose_sums_fail_in_single_precision_are_drawn_in_double(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = build_problem(0, outputs=2)
-    right, drawn = gibbs.output_sums, []
+    right, drawn = samples.output_sums, []
 
     def rounded_away(problem: Problem, factors: Any, workers: Workers) -> tuple[Array, Array]:
         gram, rhs = right(problem, factors, workers)
         return (-gram if factors.table.dtype == np.float32 else gram), rhs
 
-    monkeypatch.setattr(gibbs, "output_sums", rounded_away)
+    monkeypatch.setattr(samples, "output_sums", rounded_away)
     for single in (False, True):
         state = _any_state(problem, 3, 0)
         read = state.factors.rounded() if single else state.factors
-        gibbs.draw_weights(problem, Prior(), state, read, np.random.default_rng(0), Workers())
+        gibbs.draw_weights(LocalSamples(problem), Prior(), state, read, np.random.default_rng(0))
         drawn.append(state.factors.V)
     assert_array_equal(*drawn)
 
@@ -348,7 +351,7 @@ def test_draw_noise(problem: Problem, rank: int, merged: bool, seed: int) -> Non
     state, prior, rng = _any_state(problem, rank, seed), Prior(noise=(1.5, 0.2)), _Scripted([0.7, -1.1, 0.4])
     model, alpha, s = model_of(state.factors), state.alpha.copy(), problem.weights
     M, rest = s.sum(), problem.targets - values(problem, model._replace(bias=np.zeros(problem.n_outputs)))
-    squared = gibbs.draw_noise(problem, prior, state, rng, Workers())
+    squared = gibbs.draw_noise(LocalSamples(problem), prior, state, rng)
     noise = np.array([0.7, -1.1, 0.4])[: problem.n_outputs]
     bias = s @ rest / M + noise / np.sqrt(alpha * M)
     squares = s @ (rest - bias) ** 2 + problem.within
@@ -429,10 +432,10 @@ def _by_sweeps(
     factors = stack_factors(tuple(A[0] for A in start.A), start.V[0], np.zeros(problem.n_outputs), problem.marginals)
     state = State(factors, start.mu[0], start.tau[0], start.alpha[0])
     problem = replace(problem, targets=start.centred[0].copy())
-    weights, workers, kept = level_weights(problem), Workers(), []
+    weights, rows, kept = level_weights(problem), LocalSamples(problem), []
     for _ in range(sweeps):
-        gibbs.draw_components(problem, prior, modes, state, rng, workers)
-        gibbs.draw_noise(problem, prior, state, rng, workers)
+        gibbs.draw_components(rows, prior, modes, state, rng)
+        gibbs.draw_noise(rows, prior, state, rng)
         model = model_of(state.factors)
         precisions = (state.mu.copy(), state.tau.copy(), state.alpha.copy())
         kept.append((*model.A, model.V, *precisions, problem.targets - model.bias))
@@ -512,7 +515,7 @@ def _geweke(order: int, sweeps: int, spoil: Callable[[ModePrior], ModePrior] = l
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each component is drawn given the others."""
-    monkeypatch.setattr(gibbs, "_COMPONENTS_AT_ONCE", 1)
+    monkeypatch.setattr(gibbs, "COMPONENTS_AT_ONCE", 1)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -562,8 +565,8 @@ def _shrink(gram: Array, rhs: Array) -> tuple[Array, Array]:
 def test_wrong_sums_show_in_the_joint_law(
     name: str, spoil: Callable[[Array, Array], tuple[Array, Array]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = getattr(gibbs, name)
-    monkeypatch.setattr(gibbs, name, lambda *arguments: spoil(*right(*arguments)))
+    right = getattr(samples, name)
+    monkeypatch.setattr(samples, name, lambda *arguments: spoil(*right(*arguments)))
     assert max(map(abs, _geweke(2, 1500).values())) > 6.0
 
 
@@ -616,9 +619,8 @@ def _run(
 ) -> Chain:
     """A chain from a random start, the same for problems that share levels."""
     chain = Chain(state_at(problem, build_factors(problem, rank, seed)))
-    run_chain(
-        problem, Prior(), chain, np.random.default_rng(seed), workers or Workers(), n_burn, n_draws, thin, **options
-    )
+    rows = LocalSamples(problem, workers or Workers())
+    run_chain(rows, Prior(), chain, np.random.default_rng(seed), n_burn, n_draws, thin, **options)
     return chain
 
 
@@ -684,7 +686,7 @@ def test_going_on_continues_the_chain() -> None:
     whole = _run(problem, 3, 8, 2)
     chain, rng = Chain(state_at(problem, build_factors(problem, 3, 0))), np.random.default_rng(0)
     for n_burn, n_draws in [(3, 2), (0, 0), (0, 6)]:
-        run_chain(problem, Prior(), chain, rng, Workers(), n_burn, n_draws, 2)
+        run_chain(LocalSamples(problem), Prior(), chain, rng, n_burn, n_draws, 2)
     _assert_same_chain(chain, whole)
 
 
@@ -692,7 +694,7 @@ def test_going_on_continues_the_chain() -> None:
 def test_the_number_of_threads_changes_nothing(n_modes: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the bit, with rows cut into many parts, and modes and components into groups."""
     monkeypatch.setattr(statistics, "_ROWS_PER_PART", 7)
-    monkeypatch.setattr(gibbs, "_COMPONENTS_AT_ONCE", at_once)
+    monkeypatch.setattr(gibbs, "COMPONENTS_AT_ONCE", at_once)
     levels = tuple(2 + n % 3 for n in range(n_modes))
     problem = build_problem(0, levels=levels, rows=90, outputs=2, linear=True, missing=0.1, weighted=True)
     with Workers(2) as workers:
@@ -725,7 +727,7 @@ def test_merged_cells_give_the_same_draws(missing: float) -> None:
     chains = []
     for same in (problem, merged):
         chain = Chain(state_at(problem, build_factors(problem, 3, 0)))
-        run_chain(same, Prior(), chain, np.random.default_rng(0), Workers(), 1, 4, 1)
+        run_chain(LocalSamples(same), Prior(), chain, np.random.default_rng(0), 1, 4, 1)
         chains.append(chain)
     _assert_same_chain(*chains, rtol=1e-8, atol=1e-8)
 
@@ -779,7 +781,7 @@ def test_the_posterior_concentrates_on_a_smooth_system() -> None:
     (problem, _), (fresh, exact) = _smooth_system(250, sigma, 0), _smooth_system(500, sigma, 1)
     rng = np.random.default_rng(0)
     chain = Chain(random_state(problem, 3, rng))
-    run_chain(problem, Prior(), chain, rng, Workers(), 150, 150, 3)
+    run_chain(LocalSamples(problem), Prior(), chain, rng, 150, 150, 3)
     prediction = np.mean([values(fresh, model_of(draw.factors)) for draw in chain.draws], axis=0)
     assert 1.0 - np.mean((prediction - exact) ** 2) / exact.var() > 0.95
     noise = np.mean([1.0 / np.sqrt(draw.alpha[0]) for draw in chain.draws])
@@ -803,7 +805,7 @@ def test_row_scales_are_drawn_given_the_residuals() -> None:
 def test_the_count_of_rows_enters_the_noise_and_not_the_sum_of_their_scales() -> None:
     problem = build_problem(0, levels=(3, 2), rows=9, weighted=True)
     rng = _Scripted()
-    gibbs.draw_noise(problem, Prior(), state_at(problem, build_factors(problem, 2, 0)), rng, Workers(), 1234.0)
+    gibbs.draw_noise(LocalSamples(problem), Prior(), state_at(problem, build_factors(problem, 2, 0)), rng, 1234.0)
     assert rng.gammas[-1][0] == 1.0 + 617.0
 
 
@@ -812,7 +814,7 @@ def test_the_scale_of_heavy_tails_is_found() -> None:
     problem = build_problem(0, levels=(3, 3), rows=3000)
     problem = replace(problem, targets=0.5 * rng.standard_t(4.0, (3000, 1)))
     chain = Chain(random_state(problem, 1, rng))
-    run_chain(problem, Prior(degrees_of_freedom=4.0), chain, rng, Workers(), 30, 60, 2)
+    run_chain(LocalSamples(problem), Prior(degrees_of_freedom=4.0), chain, rng, 30, 60, 2)
     assert abs(np.mean([1.0 / np.sqrt(draw.alpha[0]) for draw in chain.draws]) - 0.5) < 0.03
 
 

@@ -14,6 +14,7 @@ from csid._fit.gibbs import Chain, Prior, random_state, run_chain
 from csid._fit.latent_classes import LatentClasses, posterior
 from csid._fit.missing_cells import DrawnCells, LevelPMF, completed_values, expected_values
 from csid._fit.problem import Problem
+from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers, values_of_rows
 from fit.strategies import build_factors, build_problem
 
@@ -173,7 +174,7 @@ def test_a_chain_with_drawn_cells_goes_on_from_them() -> None:
         rng = np.random.default_rng(1)
         run = Chain(random_state(problem, 2, rng))
         for sweeps in parts:
-            run_chain(problem, Prior(), run, rng, Workers(), 0, sweeps, 1, pmf=pmf)
+            run_chain(LocalSamples(problem), Prior(), run, rng, 0, sweeps, 1, pmf=pmf)
         return run
 
     whole, parts = chain([6]), chain([4, 2])

@@ -12,7 +12,7 @@ from csid._fit import problem as problem_module
 from csid._fit.als import ALSOptions, fit_als
 from csid._fit.factors import random_factors
 from csid._fit.problem import Problem, merge_repeated_cells, ordered_by_cell
-from csid._fit.statistics import Workers
+from csid._fit.samples import LocalSamples
 from fit.strategies import build_factors, build_problem, problems, seeds
 from naive import model_of, objective
 
@@ -105,7 +105,7 @@ def test_merged_and_unmerged_fits_agree(linear: bool, outputs: int) -> None:
     results = []
     for p in (repeated, merge_repeated_cells(repeated)):
         start = random_factors(problem, 3, np.random.default_rng(0))
-        results.append(fit_als(p, options, start, Workers()))
+        results.append(fit_als(LocalSamples(p), options, start))
     assert merge_repeated_cells(repeated).n_rows < repeated.n_rows
     assert_allclose(results[1].objective, results[0].objective, rtol=1e-9)
     assert_allclose(results[1].factors.table, results[0].factors.table, rtol=1e-7, atol=1e-7)

@@ -1,6 +1,7 @@
 """Sums over rows: the systems of the paper's quadratics, whatever the grouping of modes and the number of threads."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from csid._fit import statistics
-from csid._fit.als import ALSOptions, fit_als
+from csid._fit.als import ALSOptions, fit_als, mean_squared_error
 from csid._fit.factors import Factors, random_factors
 from csid._fit.problem import Problem
+from csid._fit.samples import LocalSamples
 from csid._fit.statistics import (
     LevelSums,
     Workers,
@@ -149,7 +151,8 @@ def test_grouping_sees_the_factors_already_updated(monkeypatch: pytest.MonkeyPat
     fits = []
     for limit in (3, 12, 100):
         monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", limit)
-        fits.append(fit_als(problem, options, random_factors(problem, 3, np.random.default_rng(1)), Workers()))
+        start = random_factors(problem, 3, np.random.default_rng(1))
+        fits.append(fit_als(LocalSamples(problem), options, start))
     for fit in fits[:2]:
         assert_allclose(fit.objective, fits[2].objective, rtol=1e-9)
         assert_allclose(fit.factors.table, fits[2].factors.table, rtol=1e-6, atol=1e-8)
@@ -191,10 +194,10 @@ def test_threads_never_change_a_bit_of_a_fit(two_threads: Workers, update: str, 
     levels = ((4, 3, 1, 2) * 5)[:modes]
     problem = build_problem(2, levels=levels, rows=300, outputs=2, linear=True, missing=0.1)
     options = ALSOptions(ridge=1e-2, smoothness=(1e-2,) * modes, update=update, max_iter=3)
-    fits = [
-        fit_als(problem, options, random_factors(problem, 3, np.random.default_rng(0)), workers, problem)
-        for workers in (Workers(), two_threads)
-    ]
+    fits = []
+    for workers in (Workers(), two_threads):
+        samples, start = LocalSamples(problem, workers), random_factors(problem, 3, np.random.default_rng(0))
+        fits.append(fit_als(samples, options, start, partial(mean_squared_error, samples)))
     assert fits[0].objective == fits[1].objective
     assert fits[0].validation == fits[1].validation
     assert_array_equal(fits[0].factors.table, fits[1].factors.table)

@@ -19,8 +19,9 @@ from csid._fit.conjugate_gradients import NormalOperator, solve_mode
 from csid._fit.factors import Factors, table_offsets, table_rows
 from csid._fit.missing_cells import LevelPMF, expected_values
 from csid._fit.penalties import Penalty
-from csid._fit.problem import Problem
-from csid._fit.statistics import LevelSums, Workers, level_sums, output_sums, partial_products, residual_sums
+from csid._fit.problem import Known
+from csid._fit.samples import LocalSamples, Samples, at_hand
+from csid._fit.statistics import LevelSums, partial_products
 
 Array = NDArray[np.float64]
 
@@ -30,6 +31,7 @@ _LEAST_GAIN_OF_SINGLE = 1e-4
 
 Update = Literal["mode", "row", "cg"]
 Status = Literal["converged", "early_stopped", "max_iter"]
+Sweep = Callable[[Samples, "ALSOptions", "Penalties", Factors, bool], None]
 
 
 class NumericalTrouble(ArithmeticError):
@@ -87,13 +89,13 @@ class Penalties:
     output: Penalty
 
     @classmethod
-    def of(cls, problem: Problem, options: ALSOptions) -> "Penalties":
-        order, K = options.smoothness_order, problem.n_outputs
+    def of(cls, known: Known, options: ALSOptions) -> "Penalties":
+        order, K = options.smoothness_order, known.n_outputs
         mu, output_mu = np.array(options.smoothness, np.float64), np.array([options.output_smoothness])
-        levels, outputs = problem.levels, np.array([K])
+        levels, outputs = known.levels, np.array([K])
         rows = table_rows(levels)
         return cls(
-            Penalty(levels, problem.ordered, options.ridges(levels), mu, order, table_offsets(levels), rows),
+            Penalty(levels, known.ordered, options.ridges(levels), mu, order, table_offsets(levels), rows),
             Penalty(outputs, outputs, options.ridges(outputs), output_mu, order, np.zeros(1, np.intp), K),
         )
 
@@ -107,32 +109,33 @@ class Penalties:
 
 @np.errstate(over="ignore", invalid="ignore")  # an overflow is reported once, as NumericalTrouble
 def fit_als(
-    problem: Problem,
+    samples: Samples,
     options: ALSOptions,
     factors: Factors,
-    workers: Workers,
-    validation: Problem | None = None,
+    held_out_error: Callable[[Factors], float] | None = None,
     on_sweep: Callable[[float, float | None], None] = lambda objective, held_out: None,
     completions: Completions | None = None,
-    pmf: LevelPMF | None = None,
+    one_pass: Sweep | None = None,
 ) -> ALSResult:
     """Sweep from `factors` (changed in place) until the objective, or the held-out error, stops falling.
 
-    With `validation` rows, the factors of the best sweep are returned.
-    pmf : joint PMF that missing cells follow; completions : the rows completed by it, instead of those of the problem.
+    held_out_error : of rows that the fit does not see; with it, the factors of the best sweep are returned.
+    completions : the samples completed by a joint PMF, instead of those that lack cells.
+    one_pass : what changes the factors in a pass over the rows, if not `sweep`.
     """
-    penalties = Penalties.of(problem, options)
+    update = sweep if one_pass is None else one_pass
+    penalties = Penalties.of(samples.known, options)
     result = ALSResult(factors, "max_iter")
     best, unimproved = np.inf, 0
     for sweep_number in range(options.max_iter):
         if completions is not None:
-            problem = completions.problem
-        sweep(problem, options, penalties, factors, workers, single=_still_far(problem, result.objective))
-        value = settle_bias(problem, penalties, factors, workers)
+            samples = completions.samples
+        update(samples, options, penalties, factors, _still_far(samples.known, result.objective))
+        value = settle_bias(samples, penalties, factors)
         if completions is not None:
-            value = completions.share_out(factors, workers) + float(penalties.per_component(factors).sum())
+            value = completions.share_out(factors) + float(penalties.per_component(factors).sum())
         result.objective.append(value)
-        held_out = None if validation is None else mean_squared_error(validation, factors, pmf, workers)
+        held_out = None if held_out_error is None else held_out_error(factors)
         if held_out is not None:
             result.validation.append(held_out)
         on_sweep(value, held_out)
@@ -145,46 +148,51 @@ def fit_als(
         unimproved = 0 if score < best * (1.0 - options.tol) else unimproved + 1
         if score < best:
             best, result.best_sweep = score, sweep_number
-            if validation is not None:
+            if held_out is not None:
                 result.factors = factors.copy()
         if unimproved >= options.n_iter_no_change:
-            result.status = "converged" if validation is None else "early_stopped"
+            result.status = "converged" if held_out is None else "early_stopped"
             break
     return result
 
 
-def _still_far(problem: Problem, objective: list[float]) -> bool:
+def _still_far(known: Known, objective: list[float]) -> bool:
     """Whether sums in single precision do, which are faster over many rows: while the last sweep gained far more."""
-    if problem.n_rows < _MANY_ROWS:
+    if known.n_rows < _MANY_ROWS:
         return False
     return len(objective) < 2 or objective[-1] < (1.0 - _LEAST_GAIN_OF_SINGLE) * objective[-2]
 
 
-def sweep(
-    problem: Problem,
-    options: ALSOptions,
-    penalties: Penalties,
-    factors: Factors,
-    workers: Workers,
-    single: bool = False,
-) -> None:
+def sweep(samples: Samples, options: ALSOptions, penalties: Penalties, factors: Factors, single: bool = False) -> None:
     """Update every factor once, in place. `single` : products and short sums over rows in single precision."""
-    read = factors.rounded() if single and options.update != "cg" else factors
-    if not np.isfinite(read.table).all():
-        read = factors
-    for k, outside, modes in partial_products(problem, read, workers):
-        penalty, p = penalties.modes.bands[k], problem.marginals[k]
-        if options.update == "cg":
-            operator = NormalOperator(problem, factors, k, outside, modes, penalty, workers)
-            factors.set_factor(k, solve_mode(operator, factors.factor(k)))
-        else:
-            sums, by_rows = level_sums(problem, read, k, outside, modes, workers), options.update == "row"
-            missing, A = bool(problem.any_missing[k]), factors.padded_factor(k)
-            minimise(sums, factors.V, problem.mean_scale, penalty, p, missing, factors.rank, A, by_rows)
+    known = samples.known
+    if options.update == "cg":
+        sweep_by_gradients(at_hand(samples, "update='cg'"), penalties, factors)
+    else:
+        read = factors.rounded() if single else factors
+        if not np.isfinite(read.table).all():
+            read = factors
+        scale, by_rows = mean_scale(known), options.update == "row"
+        for k, sums in samples.sums_by_mode(read):
+            penalty, p, A = penalties.modes.bands[k], known.marginals[k], factors.padded_factor(k)
+            minimise(sums, factors.V, scale, penalty, p, bool(known.any_missing[k]), factors.rank, A, by_rows)
             read.padded_factor(k)[:] = A
-    if problem.n_outputs > 1:
-        update_outputs(problem, penalties, factors, workers)
+    if known.n_outputs > 1:
+        update_outputs(samples, penalties, factors)
     balance_scales(penalties, factors)
+
+
+def sweep_by_gradients(samples: LocalSamples, penalties: Penalties, factors: Factors) -> None:
+    """Update every factor once by conjugate gradients, which multiply with the rows."""
+    problem, workers = samples.problem, samples.workers
+    for k, outside, modes in partial_products(problem, factors, workers):
+        operator = NormalOperator(problem, factors, k, outside, modes, penalties.modes.bands[k], workers)
+        factors.set_factor(k, solve_mode(operator, factors.factor(k)))
+
+
+def mean_scale(known: Known) -> Array:
+    """1 / M for each output."""
+    return np.full(known.n_outputs, 1.0 / known.total_weight)
 
 
 def minimise(
@@ -205,14 +213,15 @@ def minimise(
         raise NumericalTrouble("the products of factors overflow. Raise `ridge` or `smoothness`, or lower `rank`.")
 
 
-def update_outputs(problem: Problem, penalties: Penalties, factors: Factors, workers: Workers) -> None:
+def update_outputs(samples: Samples, penalties: Penalties, factors: Factors) -> None:
     """Minimise over the output factor V, whose rows share one Gram matrix."""
-    gram, rhs = output_sums(problem, factors, workers)
+    gram, rhs = samples.output_sums(factors)
     K, S = rhs.shape
     alike = np.concatenate([np.tile(gram, (K, 1, 1)), np.zeros((1, S, S))])
     sums = alike, np.zeros((0, S, S)), np.vstack([rhs, np.zeros(S)])[:, None]
     V = np.vstack([factors.V, np.zeros(S)])
-    minimise(sums, np.ones((1, S)), problem.mean_scale, penalties.output.bands[0], np.zeros(K), False, factors.rank, V)
+    scale, penalty = mean_scale(samples.known), penalties.output.bands[0]
+    minimise(sums, np.ones((1, S)), scale, penalty, np.zeros(K), False, factors.rank, V)
     factors.V[:] = V[:K]
 
 
@@ -226,18 +235,24 @@ def balance_scales(penalties: Penalties, factors: Factors) -> None:
         factors.output_factor[:] *= scale[-1]
 
 
-def settle_bias(problem: Problem, penalties: Penalties, factors: Factors, workers: Workers) -> float:
+def settle_bias(samples: Samples, penalties: Penalties, factors: Factors) -> float:
     """Minimise over the bias, and return the objective at the result."""
-    first, second = residual_sums(problem, factors, workers)
-    shift = first / problem.total_weight
+    M = samples.known.total_weight
+    first, second = samples.residual_sums(factors)
+    shift = first / M
     factors.bias += shift
-    squares = float((second - shift * first + problem.within).sum())
-    return squares / problem.total_weight + float(penalties.per_component(factors).sum())
+    squares = float((second - shift * first + samples.known.within).sum())
+    return squares / M + float(penalties.per_component(factors).sum())
 
 
-def mean_squared_error(problem: Problem, factors: Factors, pmf: LevelPMF | None, workers: Workers) -> float:
-    """Weighted mean of squared residuals, summed over outputs; missing cells are averaged over."""
+def mean_squared_error(samples: Samples, factors: Factors, pmf: LevelPMF | None = None) -> float:
+    """Weighted mean of squared residuals, summed over outputs; missing cells are averaged over.
+
+    pmf : joint PMF that they follow; None for the marginals.
+    """
     if pmf is None:
-        return float(residual_sums(problem, factors, workers)[1].sum()) / problem.total_weight
-    residuals = problem.targets - expected_values(problem, factors, pmf, workers)
+        return float(samples.residual_sums(factors)[1].sum()) / samples.known.total_weight
+    rows = at_hand(samples, "a joint PMF of the predictors")
+    problem = rows.problem
+    residuals = problem.targets - expected_values(problem, factors, pmf, rows.workers)
     return float(problem.weights @ (residuals**2).sum(axis=1)) / problem.total_weight

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from csid._fit.factors import Factors
 from csid._fit.latent_classes import posterior
 from csid._fit.missing_cells import LevelPMF
-from csid._fit.problem import Problem
-from csid._fit.statistics import Workers, values_of_rows
+from csid._fit.samples import LocalSamples
+from csid._fit.statistics import values_of_rows
 
 Array = NDArray[np.float64]
 
@@ -29,18 +29,19 @@ _MOST_COMPLETIONS, _FEWEST_COMPLETIONS, _COMPLETED_ROWS = 16, 2, 400_000
 class Completions:
     """A problem of completed rows.
 
-    problem : its rows; those of one owner come after one another. starts : (M,) the first row of each owner.
+    samples : its rows; those of one owner come after one another. starts : (M,) the first row of each owner.
     given : (M,) weights of the owners; variance : sigma^2.
     """
 
-    problem: Problem
+    samples: LocalSamples
     starts: NDArray[np.intp]
     given: Array
     variance: float
 
     @classmethod
-    def of(cls, problem: Problem, pmf: LevelPMF, rng: np.random.Generator, workers: Workers) -> "Completions":
+    def of(cls, samples: LocalSamples, pmf: LevelPMF, rng: np.random.Generator) -> "Completions":
         """Several completions of every row that lacks predictors, and at first equal shares."""
+        problem, workers = samples.problem, samples.workers
         rows = problem.incomplete
         J = min(_MOST_COMPLETIONS, max(_FEWEST_COMPLETIONS, _COMPLETED_ROWS // max(1, len(rows))))
         counts = np.ones(problem.n_rows, np.intp)
@@ -55,19 +56,20 @@ class Completions:
             u = rng.random((len(rows), problem.n_modes + 1))
             codes[starts[rows] + j] = pmf.completed(lacking.codes, probabilities, u)
         weights = (problem.weights / counts)[owners]
-        mean = problem.weights @ problem.targets / problem.total_weight
-        variance = float((problem.weights @ (problem.targets - mean) ** 2).sum()) / problem.total_weight
-        return cls(replace(each, codes=codes, weights=weights), starts, problem.weights, max(variance, 1e-300))
+        variance = float(problem.squares.sum()) / problem.total_weight
+        completed = LocalSamples(replace(each, codes=codes, weights=weights), workers)
+        return cls(completed, starts, problem.weights, max(variance, 1e-300))
 
-    def share_out(self, factors: Factors, workers: Workers) -> float:
+    def share_out(self, factors: Factors) -> float:
         """New shares of the completions, and the mean loss of a row with them."""
-        squares = ((self.problem.targets - values_of_rows(self.problem, factors, workers)) ** 2).sum(axis=1)
-        counts = np.diff(np.append(self.starts, self.problem.n_rows))
+        problem, workers = self.samples.problem, self.samples.workers
+        squares = ((problem.targets - values_of_rows(problem, factors, workers)) ** 2).sum(axis=1)
+        counts = np.diff(np.append(self.starts, problem.n_rows))
         least = np.minimum.reduceat(squares, self.starts)
         likelihood = np.exp(-0.5 * (squares - np.repeat(least, counts)) / self.variance)
         mass = np.add.reduceat(likelihood, self.starts)
         weights = np.repeat(self.given / mass, counts) * likelihood
-        self.problem = self.problem.with_weights(weights)
+        self.samples = LocalSamples(problem.with_weights(weights), workers)
         total = self.given.sum()
         loss = self.given @ (least - 2.0 * self.variance * np.log(mass / counts)) / total
         self.variance = max(min(self.variance, float(weights @ squares) / total), 1e-300)

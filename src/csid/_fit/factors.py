@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit.lanes import WIDTH
-from csid._fit.problem import Problem
+from csid._fit.problem import Known
 
 Array = NDArray[np.float64]
 
@@ -123,22 +123,21 @@ def stack_factors(factors: tuple[Array, ...], V: Array, bias: Array, marginals: 
     return stacked
 
 
-def random_factors(problem: Problem, rank: int, rng: np.random.Generator, low_bias: bool = True) -> Factors:
+def random_factors(known: Known, rank: int, rng: np.random.Generator, low_bias: bool = True) -> Factors:
     """A start near one, whose products over many predictors stay of order one.
 
     A low bias starts two standard deviations below the mean of the targets, or at the least of them: what it leaves to
     the products is then positive, as they are; otherwise it starts at the mean (docs/decisions/0004-start-of-bias.md).
     """
-    spread = 0.5 * min(1.0, np.sqrt(12.0 / problem.n_modes))
+    spread = 0.5 * min(1.0, np.sqrt(12.0 / known.n_modes))
 
     def near_one(rows: int) -> Array:
         return np.asarray(1.0 + spread * rng.uniform(-1.0, 1.0, (rows, rank)))
 
-    factors = tuple(near_one(int(levels)) for levels in problem.levels)
-    V = np.ones((1, rank)) if problem.n_outputs == 1 else near_one(problem.n_outputs)
-    mean = problem.weights @ problem.targets / problem.total_weight
+    factors = tuple(near_one(int(levels)) for levels in known.levels)
+    V = np.ones((1, rank)) if known.n_outputs == 1 else near_one(known.n_outputs)
     if not low_bias:
-        return stack_factors(factors, V, mean, problem.marginals)
-    deviation = np.sqrt(problem.weights @ (problem.targets - mean) ** 2 / problem.total_weight)
-    low = np.maximum(problem.targets.min(axis=0), mean - 2.0 * deviation)
-    return stack_factors(factors, V, low, problem.marginals)
+        return stack_factors(factors, V, known.mean, known.marginals)
+    deviation = np.sqrt(known.squares / known.total_weight)
+    low = np.maximum(known.least, known.mean - 2.0 * deviation)
+    return stack_factors(factors, V, low, known.marginals)

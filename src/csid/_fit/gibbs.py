@@ -27,22 +27,15 @@ from csid._fit.als import ALSOptions, NumericalTrouble, fit_als
 from csid._fit.factors import Factors, random_factors, table_offsets, table_rows
 from csid._fit.missing_cells import DrawnCells, LevelPMF
 from csid._fit.penalties import penalty_bands
-from csid._fit.problem import Problem
-from csid._fit.statistics import (
-    Workers,
-    level_sums,
-    model_values,
-    output_sums,
-    partial_products,
-    residual_sums,
-    row_parts,
-    values_of_rows,
-)
+from csid._fit.problem import Known, Problem
+from csid._fit.samples import LocalSamples, Samples, at_hand
+from csid._fit.statistics import model_values, row_parts, values_of_rows
 from csid._fit.sweeps import Modes, Rows
 
 Array = NDArray[np.float64]
 
-_COMPONENTS_AT_ONCE = 32
+COMPONENTS_AT_ONCE = 32
+"""More components than this are drawn some at a time, given the others."""
 
 
 @dataclass(frozen=True)
@@ -123,17 +116,17 @@ class Chain:
     cells: DrawnCells | None = None
 
 
-def random_state(problem: Problem, rank: int, rng: np.random.Generator) -> State:
+def random_state(known: Known, rank: int, rng: np.random.Generator) -> State:
     """A chain's start: factors near 1, weights of both signs, and noise as large as the targets' spread."""
-    factors = random_factors(problem, rank, rng, low_bias=False)
-    factors.output_factor[:] = rng.standard_normal((problem.n_outputs, rank)) / np.sqrt(rank)
-    return state_at(problem, factors)
+    factors = random_factors(known, rank, rng, low_bias=False)
+    factors.output_factor[:] = rng.standard_normal((known.n_outputs, rank)) / np.sqrt(rank)
+    return state_at(known, factors)
 
 
 def als_state(problem: Problem, rank: int, rng: np.random.Generator, sweeps: int = 20) -> State:
     """A chain's start at the factors of a short fit by alternating least squares."""
     options = ALSOptions(ridge=1e-4, smoothness=(0.03,) * problem.n_modes, max_iter=sweeps)
-    factors = fit_als(problem, options, random_factors(problem, rank, rng), Workers()).factors
+    factors = fit_als(LocalSamples(problem), options, random_factors(problem, rank, rng)).factors
     bring_around_one(factors)
     return state_at(problem, factors)
 
@@ -149,21 +142,18 @@ def bring_around_one(factors: Factors) -> None:
         factors.output_factor[:] *= divisor
 
 
-def state_at(problem: Problem, factors: Factors) -> State:
+def state_at(known: Known, factors: Factors) -> State:
     """A chain's start at given factors."""
-    M = problem.total_weight
-    mean = problem.weights @ problem.targets / M
-    spread = (problem.weights @ (problem.targets - mean) ** 2 + problem.within) / M
-    mu = np.full((problem.n_modes, factors.rank), 10.0)
+    spread = (known.squares + known.within) / known.total_weight
+    mu = np.full((known.n_modes, factors.rank), 10.0)
     return State(factors, mu, np.ones(factors.rank), 1.0 / np.maximum(spread, 1e-12))
 
 
 def run_chain(
-    problem: Problem,
+    samples: Samples,
     prior: Prior,
     chain: Chain,
     rng: np.random.Generator,
-    workers: Workers,
     n_burn: int,
     n_draws: int,
     thin: int,
@@ -177,19 +167,21 @@ def run_chain(
     heed : the power of the likelihood in that. Below one, cells explain less of what may be noise, as they should where
         it is not normal.
     """
-    if pmf is not None and len(problem.incomplete):
-        if chain.cells is None or not np.array_equal(chain.cells.given, problem.cells[0]):
-            chain.cells = DrawnCells.of(problem, pmf, rng, workers)
-        problem = chain.cells.problem
-    modes = stacked_modes(problem, prior, mode_priors(problem, prior.smoothness_order))
+    if pmf is not None:
+        samples = _with_cells_drawn(at_hand(samples, "drawing missing cells"), chain, pmf, rng)
+    known, drawn = samples.known, None if pmf is None else chain.cells
+    modes = stacked_modes(known, prior, mode_priors(known, prior.smoothness_order))
     heavy = np.isfinite(prior.degrees_of_freedom)
     for sweep in range(n_burn + n_draws):
-        scaled = draw_row_scales(problem, prior, chain.state, rng) if heavy else problem
-        if pmf is not None and chain.cells is not None:
-            seed = int(rng.integers(2**63))
-            chain.cells.draw(pmf, chain.state.factors, heed * chain.state.alpha, scaled.weights, seed, workers)
-        draw_components(scaled, prior, modes, chain.state, rng, workers)
-        chain.residual.append(draw_noise(scaled, prior, chain.state, rng, workers, problem.total_weight))
+        scaled = samples
+        if heavy:
+            rows = at_hand(samples, "Student's t noise")
+            scaled = LocalSamples(draw_row_scales(rows.problem, prior, chain.state, rng), rows.workers)
+        if pmf is not None and drawn is not None:
+            rows, seed = at_hand(scaled, "drawing missing cells"), int(rng.integers(2**63))
+            drawn.draw(pmf, chain.state.factors, heed * chain.state.alpha, rows.problem.weights, seed, rows.workers)
+        draw_components(scaled, prior, modes, chain.state, rng)
+        chain.residual.append(draw_noise(scaled, prior, chain.state, rng, known.total_weight))
         chain.alpha.append(chain.state.alpha.copy())
         if sweep >= n_burn and (sweep - n_burn) % thin == thin - 1:
             chain.draws.append(chain.state.copy())
@@ -198,74 +190,85 @@ def run_chain(
             break
 
 
-def mode_priors(problem: Problem, order: int) -> list[ModePrior]:
+def _with_cells_drawn(samples: LocalSamples, chain: Chain, pmf: LevelPMF, rng: np.random.Generator) -> LocalSamples:
+    """The samples with what the chain takes for their missing cells."""
+    problem, workers = samples.problem, samples.workers
+    if not len(problem.incomplete):
+        return samples
+    if chain.cells is None or not np.array_equal(chain.cells.given, problem.cells[0]):
+        chain.cells = DrawnCells.of(problem, pmf, rng, workers)
+    return LocalSamples(chain.cells.problem, workers)
+
+
+def mode_priors(known: Known, order: int) -> list[ModePrior]:
     """The prior of each mode."""
-    numbers = zip(problem.levels.tolist(), problem.ordered.tolist(), strict=True)
+    numbers = zip(known.levels.tolist(), known.ordered.tolist(), strict=True)
     return [ModePrior.of(levels, ordered, order) for levels, ordered in numbers]
 
 
-def stacked_modes(problem: Problem, prior: Prior, priors: list[ModePrior]) -> Modes:
+def stacked_modes(known: Known, prior: Prior, priors: list[ModePrior]) -> Modes:
     """What is known of the modes, in the rows of a stacked table of factors."""
-    offsets, rows = table_offsets(problem.levels), table_rows(problem.levels)
+    offsets, rows = table_offsets(known.levels), table_rows(known.levels)
     widths = np.array([len(one.unit) for one in priors])
     marginals, pull, unit = np.zeros(rows), np.zeros(rows), np.zeros((rows, widths.max()))
-    for start, p, one in zip(offsets.tolist(), problem.marginals, priors, strict=True):
+    for start, p, one in zip(offsets.tolist(), known.marginals, priors, strict=True):
         here = slice(start, start + len(p))
         marginals[here], pull[here] = p, one.pull
         unit[here, : len(one.unit)] = one.unit.T
-    ranks, rates = np.array([one.rank for one in priors]), prior.smoothness[1] / problem.levels
-    return Modes(problem.levels, offsets, marginals, unit, widths, pull, ranks, float(prior.nu), rates)
+    ranks, rates = np.array([one.rank for one in priors]), prior.smoothness[1] / known.levels
+    return Modes(known.levels, offsets, marginals, unit, widths, pull, ranks, float(prior.nu), rates)
 
 
-def draw_components(
-    problem: Problem, prior: Prior, modes: Modes, state: State, rng: np.random.Generator, workers: Workers
-) -> None:
+def draw_components(samples: Samples, prior: Prior, modes: Modes, state: State, rng: np.random.Generator) -> None:
     """Factors, weights and their precisions; of many components, groups chosen at random, each given the others."""
     F = state.factors.rank
-    if F <= _COMPONENTS_AT_ONCE:
-        read = draw_factors(problem, prior, modes, state, rng, workers)
-        draw_weights(problem, prior, state, read, rng, workers)
+    if F <= COMPONENTS_AT_ONCE:
+        read = draw_factors(samples, prior, modes, state, rng)
+        draw_weights(samples, prior, state, read, rng)
         return
-    groups = np.array_split(rng.permutation(F), -(-F // _COMPONENTS_AT_ONCE))
+    rows = at_hand(samples, f"drawing more than {COMPONENTS_AT_ONCE} components")
+    problem, workers = rows.problem, rows.workers
+    groups = np.array_split(rng.permutation(F), -(-F // COMPONENTS_AT_ONCE))
     rest = problem.targets - values_of_rows(problem, state.factors, workers)  # what no component explains
     for group in groups:
         part = state.components(group)
         aim = problem.with_targets(rest + values_of_rows(problem, part.factors, workers))
-        read = draw_factors(aim, prior, modes, part, rng, workers)
-        draw_weights(aim, prior, part, read, rng, workers)
+        read = draw_factors(LocalSamples(aim, workers), prior, modes, part, rng)
+        draw_weights(LocalSamples(aim, workers), prior, part, read, rng)
         rest = aim.targets - values_of_rows(problem, part.factors, workers)
         state.set_components(group, part)
 
 
-def draw_factors(
-    problem: Problem, prior: Prior, modes: Modes, state: State, rng: np.random.Generator, workers: Workers
-) -> Factors:
+def draw_factors(samples: Samples, prior: Prior, modes: Modes, state: State, rng: np.random.Generator) -> Factors:
     """Each factor given the others, then its smoothness precisions. Returns the factors as sums over rows read them.
 
     Sums are in single precision as long as its rounding is small beside the prior, and in double precision otherwise.
     """
     factors = state.factors
-    update = _draw_at_once if len(row_parts(problem.n_rows)) == 1 else _draw_in_parts
-    for read in [factors.rounded(), factors] if single_is_enough(problem, prior, state) else [factors]:
+    for read in [factors.rounded(), factors] if single_is_enough(samples.known, prior, state) else [factors]:
         noise = rng.standard_normal((len(modes.pull), factors.rank))
         gammas = rng.standard_gamma(prior.smoothness[0] + 0.5 * modes.ranks[:, None], state.mu.shape)
         with np.errstate(over="ignore"):
-            if update(problem, modes, state, read, noise, gammas, workers):
-                return read
+            if isinstance(samples, LocalSamples) and len(row_parts(samples.known.n_rows)) == 1:
+                done = _draw_at_once(samples, modes, state, read, noise, gammas)
+            else:
+                done = _draw_in_turn(samples, modes, state, read, noise, gammas)
+        if done:
+            return read
     raise NumericalTrouble("the products of factors overflow. Lower `rank`, or use fewer predictors.")
 
 
-def single_is_enough(problem: Problem, prior: Prior, state: State) -> bool:
+def single_is_enough(known: Known, prior: Prior, state: State) -> bool:
     """Whether what sums over rows lose in single precision is small beside the prior."""
-    lost = np.finfo(np.float32).eps * float(state.alpha.max()) * problem.total_weight
+    lost = np.finfo(np.float32).eps * float(state.alpha.max()) * known.total_weight
     return bool(lost < 10.0 * prior.nu)
 
 
 def _draw_at_once(
-    problem: Problem, modes: Modes, state: State, read: Factors, noise: Array, gammas: Array, workers: Workers
+    samples: LocalSamples, modes: Modes, state: State, read: Factors, noise: Array, gammas: Array
 ) -> bool:
     """All factors in one compiled call; false when numbers overflow."""
-    factors = state.factors
+    problem, factors = samples.problem, state.factors
     starts = problem.roots[:, None].astype(read.table.dtype)
     rows = Rows(*problem.cells, problem.roots, starts, problem.targets)
     G = _room_for_missing(problem, factors)
@@ -274,20 +277,18 @@ def _draw_at_once(
     return bool(status == updates.DONE)
 
 
-def _draw_in_parts(
-    problem: Problem, modes: Modes, state: State, read: Factors, noise: Array, gammas: Array, workers: Workers
-) -> bool:
-    """The same, one factor after another, with sums over rows in threads."""
+def _draw_in_turn(samples: Samples, modes: Modes, state: State, read: Factors, noise: Array, gammas: Array) -> bool:
+    """The same, one factor after another."""
     factors, apart = state.factors, np.empty(state.factors.rank)
-    for k, outside, others in partial_products(problem, read, workers):
+    for k, sums in samples.sums_by_mode(read):
         start = int(modes.offsets[k])
         stop = start + int(modes.levels[k])
         status = updates.sample(
-            *level_sums(problem, read, k, outside, others, workers),
+            *sums,
             factors.V,
             state.alpha,
             modes.marginals[start:stop],
-            _room_for_missing(problem, factors),
+            _room_for_missing(samples.known, factors),
             modes.unit[start:stop],
             modes.widths[k],
             modes.pull[start:stop],
@@ -305,21 +306,19 @@ def _draw_in_parts(
     return True
 
 
-def _room_for_missing(problem: Problem, factors: Factors) -> Array | None:
+def _room_for_missing(known: Known, factors: Factors) -> Array | None:
     """G of `updates.sample`, if any predictor is missing in some row."""
     S = factors.table.shape[1]
-    return np.zeros((S, S)) if problem.any_missing.any() else None
+    return np.zeros((S, S)) if known.any_missing.any() else None
 
 
-def draw_weights(
-    problem: Problem, prior: Prior, state: State, read: Factors, rng: np.random.Generator, workers: Workers
-) -> None:
+def draw_weights(samples: Samples, prior: Prior, state: State, read: Factors, rng: np.random.Generator) -> None:
     """The output factor V, one row after another, then the precisions of its columns."""
     F, V = state.factors.rank, state.factors.output_factor
     try:
-        rhs, roots = _output_systems(problem, state, read, workers)
+        rhs, roots = _output_systems(samples, state, read)
     except np.linalg.LinAlgError:  # rounding of single precision
-        rhs, roots = _output_systems(problem, state, state.factors, workers)
+        rhs, roots = _output_systems(samples, state, state.factors)
     for j, (alpha, root) in enumerate(zip(state.alpha, roots, strict=True)):
         half = np.linalg.solve(root, alpha * rhs[j, :F])
         V[j] = np.linalg.solve(root.T, half + rng.standard_normal(F))
@@ -327,30 +326,25 @@ def draw_weights(
     state.tau[:] = rng.gamma(shape + 0.5 * len(V), 1.0 / (rate + 0.5 * (V**2).sum(axis=0)))
 
 
-def _output_systems(problem: Problem, state: State, read: Factors, workers: Workers) -> tuple[Array, Array]:
+def _output_systems(samples: Samples, state: State, read: Factors) -> tuple[Array, Array]:
     """Right-hand sides (K, S) of the rows of V, before the noise counts, and roots (K, F, F) of their precisions."""
     F = state.factors.rank
-    gram, rhs = output_sums(problem, read, workers)
+    gram, rhs = samples.output_sums(read)
     return rhs, np.asarray(np.linalg.cholesky(state.alpha[:, None, None] * gram[:F, :F] + np.diag(state.tau)))
 
 
 def draw_noise(
-    problem: Problem,
-    prior: Prior,
-    state: State,
-    rng: np.random.Generator,
-    workers: Workers,
-    count: float | None = None,
+    samples: Samples, prior: Prior, state: State, rng: np.random.Generator, count: float | None = None
 ) -> Array:
     """The bias, then the noise precisions. Returns the mean squared residuals (K,) at the new state.
 
     count : how many rows there are, where the weights say more than how often a row counts.
     """
-    M = problem.total_weight
-    first, second = residual_sums(problem, state.factors, workers)
+    M = samples.known.total_weight
+    first, second = samples.residual_sums(state.factors)
     shift = first / M + rng.standard_normal(len(first)) / np.sqrt(state.alpha * M)
     state.factors.bias += shift
-    squares = np.maximum(second - 2.0 * shift * first + shift**2 * M, 0.0) + problem.within
+    squares = np.maximum(second - 2.0 * shift * first + shift**2 * M, 0.0) + samples.known.within
     shape, rate = prior.noise
     state.alpha[:] = rng.gamma(shape + 0.5 * (M if count is None else count), 1.0 / (rate + 0.5 * squares))
     return np.asarray(squares / M)

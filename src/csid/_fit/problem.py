@@ -3,13 +3,43 @@
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
+Positions = NDArray[np.float32] | NDArray[np.uint16]
+
+
+class Known(Protocol):
+    """What is known of samples without looking at a row; see `Problem`."""
+
+    @property
+    def levels(self) -> NDArray[np.intp]: ...
+    @property
+    def ordered(self) -> NDArray[np.intp]: ...
+    @property
+    def marginals(self) -> tuple[Array, ...]: ...
+    @property
+    def any_missing(self) -> NDArray[np.bool_]: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_modes(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def total_weight(self) -> float: ...
+    @property
+    def within(self) -> Array: ...
+    @property
+    def mean(self) -> Array: ...
+    @property
+    def squares(self) -> Array: ...
+    @property
+    def least(self) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -17,7 +47,8 @@ class Problem:
     """What a fit reads of the data.
 
     codes : (M, N) uint8 or uint16, level of each cell, `levels[n]` for a missing one.
-    fractions : (M, N) float32 position towards the next level, or (0, N) when every cell is on a level.
+    fractions : (M, N) position towards the next level, or (0, N) when every cell is on a level: float32, or uint16 in
+        steps of 2^-16, as training rows are rounded to.
         Both are kept mode by mode (in Fortran order), so that a run of rows and a few modes of it fit in the cache.
     weights : (M,) positive sample weights, the tensor W of Eq. (6) once repeated cells are merged.
     targets : (M, K) outputs, the tensor Y of Eq. (6).
@@ -28,7 +59,7 @@ class Problem:
     """
 
     codes: Codes
-    fractions: NDArray[np.float32]
+    fractions: Positions
     weights: Array
     targets: Array
     levels: NDArray[np.intp]
@@ -53,7 +84,7 @@ class Problem:
         return int(self.targets.shape[1])
 
     @cached_property
-    def cells(self) -> tuple[Codes, NDArray[np.float32]]:
+    def cells(self) -> tuple[Codes, Positions]:
         """What the kernels read of the predictors: codes (N, M) and fractions, (N, M) or (N, 0)."""
         return self.codes.T, self.fractions.T
 
@@ -76,10 +107,20 @@ class Problem:
         """The paper's M."""
         return float(self.weights.sum())
 
-    @cached_property
-    def mean_scale(self) -> Array:
-        """1 / M for each output."""
-        return np.full(self.n_outputs, 1.0 / self.total_weight)
+    @property
+    def mean(self) -> Array:
+        """(K,) of the targets."""
+        return np.asarray(self.weights @ self.targets / self.total_weight)
+
+    @property
+    def squares(self) -> Array:
+        """(K,) sums of the squares of the targets about their mean, without those inside merged cells."""
+        return np.asarray(self.weights @ (self.targets - self.mean) ** 2)
+
+    @property
+    def least(self) -> Array:
+        """(K,) the smallest target of each output."""
+        return np.asarray(self.targets.min(axis=0))
 
     @property
     def data_bytes(self) -> int:
@@ -101,6 +142,12 @@ class Problem:
         """The same rows with other weights; which predictors are missing is not looked for again."""
         other = replace(self, weights=weights)
         other.__dict__["any_missing"] = self.any_missing
+        return other
+
+    def also_lacking(self, modes: NDArray[np.bool_]) -> "Problem":
+        """The same rows, as part of more, in which other predictors (N,) are missing as well."""
+        other = copy(self)
+        other.__dict__["any_missing"] = self.any_missing | modes
         return other
 
     def with_targets(self, targets: Array) -> "Problem":
@@ -137,7 +184,8 @@ def _columns_of_cells(problem: Problem) -> list[NDArray[Any]]:
     """Whole numbers that are the same in two rows if the rows fall on the same cell."""
     columns: list[NDArray[Any]] = list(problem.codes.T)
     if len(problem.fractions):
-        columns += list(problem.fractions.T.view(np.uint32))
+        positions = problem.fractions.T
+        columns += list(positions.view(np.uint32) if positions.dtype == np.float32 else positions)
     return columns
 
 
