@@ -168,6 +168,10 @@ class Mixture:
         size = np.exp(gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df)) / np.sqrt(df * np.pi)
         return np.asarray(size * (1.0 + z**2 / df) ** (-0.5 * (df + 1.0)))
 
+    def below(self, y: Array) -> Array:
+        """(M, K): the probability that a new observation is below y (M, K)."""
+        return np.asarray(np.tensordot(self.shares, self._noise_below((y - self.centres) / self.scales), 1))
+
     def quantile(self, q: float) -> Array:
         """(M, K): where the distribution function reaches q, by Newton's method inside a shrinking bracket."""
         scale = self.scales

@@ -62,6 +62,11 @@ class Schema:
         return cls(columns, targets, missing, weight, group, ignored)
 
 
+def default_targets(outputs: int) -> tuple[str, ...]:
+    """What outputs are called that have no names."""
+    return ("y",) if outputs == 1 else tuple(f"y{j + 1}" for j in range(outputs))
+
+
 def _one_of(section: Section, key: str, legal: tuple[str, ...]) -> str:
     value = section.text(key)
     if value not in legal:

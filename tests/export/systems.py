@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from csid import BayesianCSIDRegressor, CSIDRegressor
-from csid.export.description import Category, describe
+from csid.description import Category
+from csid.export.description import describe
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
 from csid import CSIDRegressor
-from csid.export.description import Category, Number, describe
+from csid.description import Category, Number
+from csid.export.description import describe
 from export.systems import ALS, BAYESIAN_KINDS, JOINT_KINDS, fitted
 
 

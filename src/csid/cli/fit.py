@@ -57,8 +57,9 @@ def run(
     config: options.Config = None,
 ) -> None:
     """Train a model on DATA and write it to a file. Columns are typed by themselves; what was found is shown first."""
-    from csid.cli.figures import figure_rows, figures
+    from csid.cli.figures import figure_rows
     from csid.cli.training import read_training
+    from csid.scores import figures
 
     terminal = Terminal(as_json, quiet)
     path = output or model_path(data)

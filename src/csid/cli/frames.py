@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from csid.cli.errors import DataError, UsageError
 from csid.cli.tables import MISSING, is_number
-from csid.schema import ColumnSchema, Kind, Schema, Type
+from csid.schema import ColumnSchema, Kind, Schema, Type, default_targets
 
 Array = NDArray[np.float64]
 
@@ -219,6 +219,4 @@ def schema_of(model: Any, missing: Sequence[str]) -> Schema:
         first = next((value for value in mode.level_names if value is not None), 0.0)
         kind: Type = "text" if isinstance(first, str) else "boolean" if isinstance(first, bool | np.bool_) else "number"
         columns.append(ColumnSchema(mode.name, kind, "number" if mode.n_ordered else "category"))
-    outputs = model.cpd_.n_outputs
-    targets = ("y",) if outputs == 1 else tuple(f"y{j + 1}" for j in range(outputs))
-    return Schema(tuple(columns), targets, tuple(missing) or MISSING)
+    return Schema(tuple(columns), default_targets(model.cpd_.n_outputs), tuple(missing) or MISSING)

@@ -58,7 +58,8 @@ import math
 from importlib.metadata import version
 from typing import Any
 
-from csid.export.description import Classes, Description, Draws, Number, Predictor, describe
+from csid.description import Classes, Description, Draws, Number, Predictor
+from csid.export.description import describe
 
 VERSION = 1
 

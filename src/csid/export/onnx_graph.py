@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 from scipy.special import ndtri, stdtrit
 
-from csid.export.description import Category, Description, Draws, Number, Predictor
+from csid.description import Category, Description, Draws, Number, Predictor
 from csid.export.onnx_missing_cells import Lacking
 from csid.export.onnx_nodes import Table, Value
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from csid.export.description import Classes, Draws
+from csid.description import Classes, Draws
 from csid.export.onnx_nodes import Table, Value
 
 Array = NDArray[np.float64]

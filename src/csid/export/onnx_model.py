@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from csid.export.description import Category, Description, Predictor, describe
+from csid.description import Category, Description, Predictor
+from csid.export.description import describe
 
 if TYPE_CHECKING:
     import onnx

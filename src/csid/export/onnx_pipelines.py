@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csid.bayesian import BayesianCSIDRegressor
-from csid.export.description import Category, Predictor, describe
+from csid.description import Category, Predictor
+from csid.export.description import describe
 from csid.export.onnx_model import checked_coverages, output_names, require
 from csid.regression import CSIDRegressor
 

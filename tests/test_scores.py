@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 from sklearn.metrics import mean_absolute_error, mean_pinball_loss, r2_score, root_mean_squared_error
 
-from csid.cli.figures import QUANTILES, figures_of
+from csid.scores import QUANTILES, figures_of
 
 Array = np.ndarray
 
