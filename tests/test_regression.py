@@ -398,7 +398,7 @@ def test_a_warm_start_on_other_targets_starts_from_the_same_function(system: Sys
     X, y = system
     model = quick().fit(X, y if outputs == 1 else np.column_stack([y, X[:, 0]]))
     centre, scale = np.array([3.0, -1.0])[:outputs], np.array([20.0, 0.5])[:outputs]
-    start = CPD.of(csid.regression._restandardised(model.cpd_, centre, scale), centre, scale)
+    start = CPD.of(model.cpd_.standardised(centre, scale), centre, scale)
     rows = model.encoding_.encode(X, len(X))
     before, after = (cpd.evaluate(rows.codes, rows.fractions) for cpd in (model.cpd_, start))
     assert_allclose(after, before, rtol=1e-10, atol=1e-12)

@@ -68,6 +68,16 @@ class CPD:
         factors = tuple(fitted.factor(n).copy() for n in range(fitted.n_modes))
         return cls(factors, fitted.output_factor * scale[:, None], centre + scale * fitted.bias, fitted.marginals)
 
+    def standardised(self, centre: Array, scale: Array) -> Factors:
+        """The tensor as factors of a fit to targets that are centred and scaled, copied: what `of` was given.
+
+        A single output has its weights in the first factor.
+        """
+        V, factors = self.V / scale[:, None], self.factors
+        if self.n_outputs == 1:
+            factors, V = (factors[0] * V, *factors[1:]), np.ones_like(V)
+        return stack_factors(factors, V, (self.bias - centre) / scale, self.marginals)
+
     @classmethod
     def average(cls, members: Sequence["CPD"], shares: Array | None = None) -> "CPD":
         """The mean of several tensors on the same levels, as one tensor whose rank is the sum of theirs.

@@ -75,8 +75,8 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
     return np.asarray(targets)
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> Array:
-    """Weights as (M,) floats; none may be negative, and two rows at least must count."""
+def check_weights(sample_weight: Any, n_rows: int, fewest: int = 2) -> Array:
+    """Weights as (M,) floats; none may be negative, and some rows at least, `fewest` of them, must count."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights = _as_numbers(sample_weight, "sample_weight")
@@ -93,9 +93,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array:
             f"sample_weight holds {weights[row]} in row {row}: Negative values in data passed to `sample_weight`, "
             "NaN and infinity are not weights; give zero to leave a row out."
         )
-    if np.count_nonzero(weights) < 2:
+    if np.count_nonzero(weights) < fewest:
         raise ValueError(
-            f"sample_weight is zero but for {np.count_nonzero(weights)} sample(s), and a fit needs at least 2 rows."
+            f"sample_weight is zero but for {np.count_nonzero(weights)} sample(s), and a fit needs at least {fewest} "
+            f"row{'s' if fewest > 1 else ''}."
         )
     return weights
 

@@ -1,6 +1,7 @@
 """`CSIDRegressor`, the paper's system by alternating least squares: check, encode, fit, keep."""
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from numbers import Integral, Real
@@ -11,15 +12,17 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from csid._fit.als import ALSOptions, ALSResult, Update, fit_als, mean_squared_error
 from csid._fit.completions import Completions
-from csid._fit.factors import Factors, random_factors, stack_factors
+from csid._fit.factors import Factors, random_factors
 from csid._fit.missing_cells import LevelPMF
 from csid._fit.problem import Problem, merge_repeated_cells
 from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers
+from csid._fit.stochastic import BlockSweeps, RunningSums
 from csid.cpd import CPD, ConditionalCPD
 from csid.encoding import Encoding, Interpolation, Missing, fit_encoding
 from csid.estimator import TensorRegressor, centre_and_scale, problem_of
@@ -32,12 +35,20 @@ from csid.inputs import (
     number_of_rows,
     smoothness_per_mode,
 )
-from csid.model_file import Arrays, Section, pack_cpd, unpack_cpd
+from csid.model_file import Arrays, Section, pack_cpd, pack_stream, unpack_cpd, unpack_stream
+from csid.pmf import JointPMF
 from csid.progress import OnSweep, sweep_progress
+from csid.streams import Stream
 
 Array = NDArray[np.float64]
 
 _FEWEST_ROWS_FOR_EARLY_STOPPING = 200
+
+
+def _keeps_sums(estimator: "CSIDRegressor") -> bool:
+    if estimator.solver != "stochastic":
+        raise AttributeError("partial_fit goes on from sums over rows, which only solver='stochastic' keeps.")
+    return True
 
 
 class CSIDRegressor(TensorRegressor):
@@ -80,8 +91,12 @@ class CSIDRegressor(TensorRegressor):
     update : {"mode", "row", "cg"}, default="mode"
         Solve each factor exactly by its block-banded normal equations; pass once over its rows with the paper's closed
         form; or solve it by conjugate gradients, which never forms the blocks.
+    solver : {"als", "stochastic"}, default="als"
+        Update the factors from all rows at a time, or from blocks of rows in random order, each mixed with those before
+        it by steps that decay: of many rows, a few passes do what takes ALS many. The fit can then go on with new rows,
+        see `partial_fit`. Where rows are too few for blocks, the two are the same.
     max_iter : int, default=200
-        Most sweeps over all factors.
+        Most passes over the rows, each of which updates all factors (with blocks, many times).
     tol : float, default=1e-4
         A sweep counts as progress when it lowers the objective, or the held-out error, by this fraction.
     early_stopping : "auto" or bool, default="auto"
@@ -134,6 +149,8 @@ class CSIDRegressor(TensorRegressor):
     """
 
     members_: tuple[CPD, ...]
+    validation_history_: list[Array]
+    _stream: Stream | None
     _tamer = "a larger `ridge` or `smoothness`"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -143,6 +160,7 @@ class CSIDRegressor(TensorRegressor):
         "smoothness_order": [Interval(Integral, 1, 2, closed="both")],
         "output_smoothness": [Interval(Real, 0, None, closed="left")],
         "update": [StrOptions({"mode", "row", "cg"})],
+        "solver": [StrOptions({"als", "stochastic"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "early_stopping": ["boolean", StrOptions({"auto"})],
@@ -166,6 +184,7 @@ class CSIDRegressor(TensorRegressor):
         smoothness_order: int = 1,
         output_smoothness: float = 0.0,
         update: Update = "mode",
+        solver: Literal["als", "stochastic"] = "als",
         max_iter: int = 200,
         tol: float = 1e-4,
         early_stopping: bool | Literal["auto"] = "auto",
@@ -189,6 +208,7 @@ class CSIDRegressor(TensorRegressor):
         self.smoothness_order = smoothness_order
         self.output_smoothness = output_smoothness
         self.update = update
+        self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
         self.early_stopping = early_stopping
@@ -221,8 +241,7 @@ class CSIDRegressor(TensorRegressor):
         weights = check_weights(sample_weight, n_rows)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         check_together(X_val, y_val)
-        names = self._names()
-        smoothness = smoothness_per_mode(self.smoothness, names)
+        names, options = self._names(), self._options()
 
         counted = np.flatnonzero(weights)
         train, held_out = self._split(counted, X_val, rng)
@@ -253,35 +272,79 @@ class CSIDRegressor(TensorRegressor):
         if len(train) < n_rows:
             problem = problem.take(train)
 
-        options = ALSOptions(
-            ridge=float(self.ridge),
-            smoothness=smoothness,
-            smoothness_order=self.smoothness_order,
-            output_smoothness=float(self.output_smoothness),
-            update=self.update,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_iter_no_change=self.n_iter_no_change,
-        )
-        starts = [_restandardised(member, centre, scale) for member in self.members_] if continued else []
-        results = self._fit_members(problem, validation, options, starts, rng, pmf)
-
-        self.encoding_ = encoding  # not before: an interrupted fit must not part the levels from the factors
-        self.pmf_ = joint
-        self.members_ = tuple(CPD.of(result.factors, centre, scale) for result in results)
-        self.cpd_ = self.members_[0] if len(results) == 1 else CPD.average(self.members_)
-        self._expectation = self.cpd_ if pmf is None else ConditionalCPD(self.cpd_, pmf)
-        self.objective_history_ = [np.array(result.objective) for result in results]
-        self.validation_history_ = [np.array(result.validation) for result in results]
-        self.n_iter_ = max(len(result.objective) for result in results)
-        self.n_samples_ = problem.n_rows
+        starts = [member.standardised(centre, scale) for member in self.members_] if continued else []
+        results, sums = self._fit_members(problem, validation, options, starts, rng, pmf)
+        self._keep(results, encoding, joint, centre, scale, problem.n_rows)
         self._one_output = y.ndim == 1
+        self._stream = None if sums is None else Stream(sums, centre, scale)
+        return self
+
+    @available_if(_keeps_sums)  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CSIDRegressor":
+        """Go on with new rows, by one sweep over them; the first call is `fit`. For `solver="stochastic"`.
+
+        Levels, their marginals and the units of y stay those of the first call, so let its rows be many and typical. A
+        number beyond the levels counts as the nearest of them, and a category never seen is averaged over, as in
+        `predict`. A new row counts ten times as much as rows before it do on average, and memory does not grow with
+        them. `validation_history_` goes on with the error on the new rows before they were used.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`; one row is enough once there was a first call.
+        """
+        if self.n_estimators > 1:
+            raise ValueError(f"n_estimators={self.n_estimators}: partial_fit goes on with one system, not an ensemble.")
+        if not hasattr(self, "cpd_"):
+            self.fit(X, y, sample_weight)
+            return self
+        if self._stream is None:
+            raise ValueError("the model was fitted with solver='als', which keeps no sums over rows: fit it anew.")
+        X, n_rows = self._checked(X)
+        y = check_targets(y, n_rows)
+        self._check_continuable(y, "partial_fit")
+        weights = check_weights(sample_weight, n_rows, fewest=1)
+        rows, stream = self.encoding_.encode(X, n_rows), self._stream
+        targets = (y.reshape(n_rows, -1) - stream.centre) / stream.scale
+        problem = problem_of(self.encoding_, rows, weights, targets)
+        if not weights.all():
+            problem = problem.take(weights > 0)
+        pmf = None if self.pmf_ is None else self.pmf_.on(self.encoding_)
+        rng = np.random.default_rng([check_random_state(self.random_state).randint(2**31), self.n_iter_])
+        with Workers(self._threads()) as workers:
+            after = stream.after(problem, self.cpd_, self._options(), pmf, rng, workers)
+
+        self._stream, self.cpd_, error = after
+        self.members_ = (self.cpd_,)
+        self._expectation = self.cpd_ if pmf is None else ConditionalCPD(self.cpd_, pmf)
+        self.validation_history_ = [np.append(self.validation_history_[0], error)]
+        self.n_iter_ += 1
+        self.n_samples_ += problem.n_rows
         return self
 
     def predict(self, X: Any) -> Array:
         """Values (M,) or (M, K) of the identified system; missing and unseen cells are averaged over."""
         values = self._means(*self._checked(X))
         return values[:, 0] if self._one_output else values
+
+    def _keep(
+        self,
+        results: Sequence[ALSResult],
+        encoding: Encoding,
+        joint: JointPMF | None,
+        centre: Array,
+        scale: Array,
+        n_rows: int,
+    ) -> None:
+        """Keep what was fitted, and not before: an interrupted fit must not part the levels from the factors."""
+        self.encoding_, self.pmf_ = encoding, joint
+        self.members_ = tuple(CPD.of(result.factors, centre, scale) for result in results)
+        self.cpd_ = self.members_[0] if len(results) == 1 else CPD.average(self.members_)
+        self._expectation = self.cpd_ if joint is None else ConditionalCPD(self.cpd_, joint.on(encoding))
+        self.objective_history_ = [np.array(result.objective) for result in results]
+        self.validation_history_ = [np.array(result.validation) for result in results]
+        self.n_iter_ = max(len(result.objective) for result in results)
+        self.n_samples_ = n_rows
 
     def _pack_fit(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays: dict[str, NDArray[Any]] = {}
@@ -290,7 +353,11 @@ class CSIDRegressor(TensorRegressor):
         ):
             arrays |= pack_cpd(member, f"member.{m}")
             arrays |= {f"member.{m}.objective": objective, f"member.{m}.validation": validation}
-        return {"members": len(self.members_)}, arrays
+        entries: dict[str, Any] = {"members": len(self.members_)}
+        if self._stream is not None:
+            entries["stream"], more = pack_stream(self._stream, self.cpd_)
+            arrays |= more
+        return entries, arrays
 
     def _unpack_fit(self, header: Section, arrays: Arrays, outputs: int) -> None:
         places = [f"member.{m}" for m in range(header.whole("members", 1, len(arrays.left)))]
@@ -299,6 +366,25 @@ class CSIDRegressor(TensorRegressor):
         self._expectation = self.cpd_ if self.pmf_ is None else ConditionalCPD(self.cpd_, self.pmf_.on(self.encoding_))
         self.objective_history_ = [arrays.take(f"{place}.objective", (-1,)) for place in places]
         self.validation_history_ = [arrays.take(f"{place}.validation", (-1,)) for place in places]
+        goes_on = header.entries.get("stream") is not None  # not in files of version 0.1
+        self._stream = unpack_stream(self.cpd_, header.section("stream"), arrays) if goes_on else None
+
+    def _options(self) -> ALSOptions:
+        if self.solver == "stochastic" and self.update == "cg":
+            raise ValueError(
+                "update='cg' solves without the sums over rows that solver='stochastic' mixes: "
+                "use update='mode' or 'row', or solver='als'."
+            )
+        return ALSOptions(
+            ridge=float(self.ridge),
+            smoothness=smoothness_per_mode(self.smoothness, self._names()),
+            smoothness_order=self.smoothness_order,
+            output_smoothness=float(self.output_smoothness),
+            update=self.update,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_iter_no_change=self.n_iter_no_change,
+        )
 
     def _split(
         self, counted: NDArray[np.intp], X_val: Any, rng: np.random.Generator
@@ -330,16 +416,16 @@ class CSIDRegressor(TensorRegressor):
         rows = encoding.encode(X_val, n_rows)
         return problem_of(encoding, rows, np.ones(n_rows), (targets - centre) / scale)
 
-    def _check_continuable(self, y: Array) -> None:
+    def _check_continuable(self, y: Array, how: str = "warm_start") -> None:
         outputs = 1 if y.ndim == 1 else y.shape[1]
         if self.cpd_.n_outputs != outputs:
             raise ValueError(
-                f"warm_start continues a fit of {self.cpd_.n_outputs} output(s), but y has {outputs}: "
+                f"{how} continues a fit of {self.cpd_.n_outputs} output(s), but y has {outputs}: "
                 "keep the outputs, or fit anew with warm_start=False."
             )
         if self.members_[0].rank != self.rank:
             raise ValueError(
-                f"warm_start continues a fit of rank {self.members_[0].rank}, but rank={self.rank}: "
+                f"{how} continues a fit of rank {self.members_[0].rank}, but rank={self.rank}: "
                 "keep the rank, or fit anew with warm_start=False."
             )
 
@@ -351,12 +437,13 @@ class CSIDRegressor(TensorRegressor):
         starts: list[Factors],
         rng: np.random.Generator,
         pmf: LevelPMF | None,
-    ) -> list[ALSResult]:
-        """One result per member of the ensemble: the best of its starts."""
+    ) -> tuple[list[ALSResult], RunningSums | None]:
+        """One result per member of the ensemble, the best of its starts; and the sums of a single one from blocks."""
         seeds = rng.integers(2**63, size=(self.n_estimators, self.n_init))
         completed = pmf is not None and len(problem.incomplete) > 0
         whole = merge_repeated_cells(problem) if self.n_estimators == 1 and not completed else problem
         interrupted = threading.Event()
+        passes = [[BlockSweeps(np.random.default_rng([seed, 3])) for seed in some] for some in seeds.tolist()]
 
         def run(member: int, start: int, on_sweep: OnSweep, workers: Workers) -> ALSResult:
             drawn, own, held_out = problem, whole, validation
@@ -381,7 +468,8 @@ class CSIDRegressor(TensorRegressor):
                 error = partial(mean_squared_error, LocalSamples(held_out, workers), pmf=pmf)
             if pmf is not None and completed:
                 completions = Completions.of(samples, pmf, np.random.default_rng([seeds[member, start], 2]))
-            return fit_als(samples, options, first, error, watched, completions)
+            one_pass = passes[member][start] if self.solver == "stochastic" else None
+            return fit_als(samples, options, first, error, watched, completions, one_pass)
 
         jobs = [(member, start) for member in range(self.n_estimators) for start in range(self.n_init)]
         threads = self._threads()
@@ -400,7 +488,9 @@ class CSIDRegressor(TensorRegressor):
                         pool.shutdown(cancel_futures=True)
                         raise
         grouped = np.arange(len(jobs)).reshape(self.n_estimators, self.n_init)
-        return [min((results[job] for job in row), key=lambda result: result.score) for row in grouped]
+        best = [min(row.tolist(), key=lambda job: results[job].score) for row in grouped]
+        keeps_sums = self.solver == "stochastic" and self.n_estimators == 1
+        return [results[job] for job in best], passes[0][best[0]].running if keeps_sums else None
 
 
 def _label(job: tuple[int, int], members: int, starts: int) -> str:
@@ -413,12 +503,3 @@ def _bootstrap(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Pro
     counts = np.bincount(rng.integers(problem.n_rows, size=problem.n_rows), minlength=problem.n_rows)
     left_out = counts == 0
     return problem.reweighted(counts.astype(np.float64)), problem.take(left_out) if left_out.any() else None
-
-
-def _restandardised(member: CPD, centre: Array, scale: Array) -> Factors:
-    """A fitted tensor as a start for standardised targets; a single output has its weights in the first factor."""
-    V = member.V / scale[:, None]
-    factors = member.factors
-    if member.n_outputs == 1:
-        factors, V = (factors[0] * V, *factors[1:]), np.ones_like(V)
-    return stack_factors(factors, V, (member.bias - centre) / scale, member.marginals)

@@ -12,6 +12,7 @@ from csid.model_file.parts import (
     unpack_encoding,
     unpack_pmf,
 )
+from csid.model_file.streams import pack_stream, unpack_stream
 
 __all__ = [
     "PROTOCOL",
@@ -23,10 +24,12 @@ __all__ = [
     "pack_draws",
     "pack_encoding",
     "pack_pmf",
+    "pack_stream",
     "read",
     "unpack_cpd",
     "unpack_draws",
     "unpack_encoding",
     "unpack_pmf",
+    "unpack_stream",
     "write",
 ]
