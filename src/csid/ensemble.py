@@ -66,7 +66,7 @@ def continued(
     jobs = []
     for (encoding, chain, owner), seed in zip(members, seeds.spawn(len(members)), strict=True):
         if owner not in problems:
-            rows = encoding.encode(table.X, len(table))
+            rows = encoding.encode_training(table.X, len(table))
             problems[owner] = coding.settled(problem_of(encoding, rows, table.weights, table.targets))
         prior = adapted_prior(settings[owner], problems[owner], verdict.error)
         pmf = None if coding.pmf is None else coding.pmf.on(encoding)

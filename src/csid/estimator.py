@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csid._fit.problem import Problem
 from csid.cpd import CPD, ConditionalCPD
-from csid.encoding import EncodedRows, Encoding, Interpolation, any_missing
+from csid.encoding import EncodedRows, Encoding, Interpolation, Moments, any_missing
 from csid.encoding.modes import MOST_LEVELS
 from csid.explain.importance import mean_effects
 from csid.inputs import categorical_flags, check_table, number_of_rows
@@ -227,8 +227,6 @@ def problem_of(encoding: Encoding, rows: EncodedRows, weights: Array, targets: A
 
 def centre_and_scale(targets: Array, weights: Array) -> tuple[Array, Array]:
     """Weighted mean and standard deviation of each output; a constant output is not scaled."""
-    centre = np.average(targets, weights=weights, axis=0)
-    farthest = np.abs(targets - centre).max(axis=0)
-    unit = np.where(farthest > 0.0, farthest, 1.0)  # squares of very large or small targets leave the range of floats
-    scale = unit * np.sqrt(np.average(((targets - centre) / unit) ** 2, weights=weights, axis=0))
-    return centre, np.where(scale > 1e-12 * np.abs(centre), scale, 1.0)
+    moments = Moments(targets.shape[1])
+    moments.update(targets, weights)
+    return moments.centre_and_scale()

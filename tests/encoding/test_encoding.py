@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from csid import CSIDRegressor
+from csid._fit.positions import as_numbers
 from csid.encoding import CategoricalMode, EncodedRows, Encoding, OrdinalMode, fit_encoding
-from csid.encoding.encoding import auto_levels
+from csid.encoding.encoding import auto_levels, encode_columns
 
 Array = NDArray[np.float64]
 
@@ -296,3 +297,21 @@ def test_rows_given_for_validation_do_not_influence_levels() -> None:
         x, x[:, 0], X_val=100 + x, y_val=100 + x[:, 0]
     )
     assert model.levels_["x0"] == x[:, 0].tolist()
+
+
+# --- positions of training rows -----------------------------------------------------------------------------------
+
+
+@given(seeds)
+def test_training_positions_are_multiples_of_a_step_in_any_type(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2))
+    encoding, rows = fit(X)
+    as_they_fall = encoding.encode(X, 60)
+    codes, short = np.empty((60, 2), np.uint8, order="F"), np.empty((60, 2), np.uint16, order="F")
+    encode_columns(encoding.modes, X, codes, short)
+    assert_array_equal(codes, rows.codes)
+    assert_array_equal(short, np.minimum(np.floor(as_numbers(rows.fractions) * 65536 + 0.5), 65535))
+    assert_array_equal(as_numbers(short), as_numbers(rows.fractions))
+    assert np.abs(as_numbers(short) - as_they_fall.fractions).max() <= 2.0**-16
+    assert_array_equal(rows.fractions, encoding.encode_training(X, 60).fractions)

@@ -57,7 +57,7 @@ def counted(sketch: TableSketch, X: Any, edges: list[int], options: tuple[Any, .
     counts = LevelCounts(modes)
     plain = Encoding(modes, ())
     for part in in_parts(X, edges):
-        rows = plain.encode(part, len(part))
+        rows = plain.encode_training(part, len(part))
         counts.merge(pickle.loads(pickle.dumps(_counts_of(modes, rows))))
     return Encoding(modes, counts.marginals())
 
@@ -84,7 +84,7 @@ def test_a_table_in_parts_has_the_levels_and_marginals_of_the_whole(
             assert (own.linear, own.missing_level) == (other.linear, other.missing_level)
         else:
             assert own == other
-        assert_allclose(p, q, rtol=1e-14)
+        assert_array_equal(p, q)
 
 
 @pytest.mark.parametrize("kind", ["normal", "cauchy", "exponential", "clumps"])

@@ -3,7 +3,8 @@
 Shared conventions
 ------------------
 codes : (N, M) uint8 or uint16, mode by mode the level of each cell; level `I_n` stands for "missing".
-fractions : (N, M) float32, how far the cell lies towards the next level; `(N, 0)` when every cell is on a level.
+fractions : (N, M) how far the cell lies towards the next level, float32, or uint16 in steps of 2^-16 (`positions`);
+    `(N, 0)` when every cell is on a level.
 roots : (M,), square roots of the sample weights `s_m`.
 table : (sum of I_n + 1, plus 1; S) float64 or float32, the factors stacked mode under mode. Behind the `I_n` rows of a
     mode comes the row of a missing cell, `p_n^T A_n`; one spare row closes the table. `S` is the rank padded with zeros
@@ -24,6 +25,7 @@ from numba.extending import overload
 
 from csid._fit.compiled import inner, kernel
 from csid._fit.lanes import WIDTH, add_to, load, load_splat, mul, mul_add, peek, splat_like, store, sub, total
+from csid._fit.positions import position
 
 _BUFFER_BYTES = 7168  # of rows that are added up together: with a scaled copy they stay in the first-level cache
 _TILE_BYTES, _FEWEST_IN_TILE = 1 << 17, 512  # of products in the order of their levels: they stay in the second
@@ -57,7 +59,7 @@ def _products(
             first = peek(modes, j) * M + start
             for r in range(n):
                 at = (peek(bases, j) + np.intp(peek(codes, first + r))) * S
-                t = splat_like(table, peek(fractions, first + r))
+                t = splat_like(table, position(fractions, first + r))
                 for g in range(0, S, WIDTH):
                     a = load(table, at + g)
                     a = mul_add(t, sub(load(table, at + S + g), a), a)
@@ -248,7 +250,7 @@ def accumulate(
             m = tile_start + r
             to = peek(place, r)
             if linear:
-                t[to] = peek(fractions, k, m)
+                t[to] = position(fractions, k * codes.shape[1] + m)
             for j in range(K):
                 errors[j * tile + to] = peek(roots, m) * (peek(targets, m * K + j) - bias[j])
         level_start = 0
@@ -367,7 +369,7 @@ def project(
         for r in range(n):
             m = first + r
             row = np.intp(codes[k, m]) * S
-            t = fractions[k, m] if fractions.shape[1] > 0 else 0.0
+            t = position(fractions, k * codes.shape[1] + m) if fractions.shape[1] > 0 else 0.0
             for j in range(V.shape[0]):
                 z = 0.0
                 if from_targets:

@@ -19,7 +19,8 @@ from csid._fit.compiled import inner, kernel
 from csid._fit.factors import Factors, stack_factors
 from csid._fit.lanes import WIDTH, load, mul, mul_add, splat, splat_like, store, sub, total
 from csid._fit.latent_classes import LatentClasses, posterior
-from csid._fit.problem import Codes, Problem
+from csid._fit.positions import as_numbers, position
+from csid._fit.problem import Codes, Positions, Problem
 from csid._fit.statistics import Workers, row_parts, values_of_rows
 
 Array = NDArray[np.float64]
@@ -57,12 +58,12 @@ class LevelPMF:
     def is_missing(self, codes: Codes) -> NDArray[np.bool_]:
         return np.asarray(codes == self.levels)
 
-    def scores(self, codes: Codes, fractions: NDArray[np.float32], workers: Workers) -> Array:
+    def scores(self, codes: Codes, fractions: Positions, workers: Workers) -> Array:
         """Scores (M, R) of the classes given the observed cells of each row."""
         binned = np.empty(codes.shape[::-1], np.intp)
         for n, bins in enumerate(self.bins):
             of_codes = np.append(bins, len(self.classes.lifts[n]))
-            nearest = codes[:, n] + (fractions[:, n] > 0.5) if len(fractions) else codes[:, n]
+            nearest = codes[:, n] + (as_numbers(fractions[:, n]) > 0.5) if len(fractions) else codes[:, n]
             binned[n] = of_codes[nearest]
         return self.classes.scores(binned, workers)
 
@@ -73,7 +74,7 @@ class LevelPMF:
         unused = tuple(np.zeros(len(A)) for A in longer)
         return stack_factors(longer, factors.output_factor, factors.bias, unused)
 
-    def expected(self, codes: Codes, fractions: NDArray[np.float32], extended: Factors, workers: Workers) -> Array:
+    def expected(self, codes: Codes, fractions: Positions, extended: Factors, workers: Workers) -> Array:
         """Values (M, K) given the observed cells, for rows that lack some; `extended` are the factors with classes."""
         values = np.empty((len(codes), len(extended.V)))
         for start in range(0, len(codes), _ROWS_AT_ONCE):
@@ -91,7 +92,7 @@ class LevelPMF:
     def _in_classes(
         self,
         codes: Codes,
-        fractions: NDArray[np.float32],
+        fractions: Positions,
         classes: NDArray[np.intp],
         extended: Factors,
         workers: Workers,
@@ -451,7 +452,7 @@ def _multiply_row(
 ) -> None:
     """out = source * w_n(x_m)^T A_n."""
     row = (base + np.intp(codes[n, m])) * S
-    t = fractions[n, m] if fractions.shape[1] > 0 else np.float32(0.0)
+    t = position(fractions, n * codes.shape[1] + m) if fractions.shape[1] > 0 else np.float32(0.0)
     for g in range(0, S, WIDTH):
         a = load(table, row + g)
         if t != 0.0:

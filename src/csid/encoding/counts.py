@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from csid._fit.positions import as_numbers
 from csid.encoding.modes import Mode
 
 Array = NDArray[np.float64]
@@ -42,7 +43,7 @@ def level_sums(codes: NDArray[Any], positions: NDArray[Any] | None, weights: Arr
     """The sum of w(x) over rows; positions : towards the next level, None where all are on a level."""
     sums = np.bincount(codes, weights=weights, minlength=levels + 1).astype(np.float64)
     if positions is not None:
-        t = positions.astype(np.float64)
+        t = as_numbers(positions)
         moved = np.bincount(codes, weights=t if weights is None else weights * t, minlength=levels + 1)
         sums -= moved
         sums[1:] += moved[:-1]

@@ -1,17 +1,20 @@
 """A whole table encoded: the modes of all predictors and the marginals of their levels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csid.encoding.columns import read_columns
+from csid._fit.positions import STEPS
+from csid._fit.problem import Codes, Positions
+from csid.encoding.columns import Column, read_columns
 from csid.encoding.counts import as_marginal, level_sums
 from csid.encoding.modes import Interpolation, Missing, Mode, OrdinalMode, fit_mode
 
 Array = NDArray[np.float64]
+MapColumns = Callable[[Callable[..., None], Iterable[Any], Iterable[Any]], Iterable[None]]
 
 _ROWS_PER_LEVEL_AND_PREDICTOR = 4
 _FEWEST_AUTO_LEVELS, _MOST_AUTO_LEVELS = 16, 255
@@ -23,10 +26,11 @@ class EncodedRows:
 
     codes : (M, N) uint8 or uint16, `I_n` for a missing cell or a category never seen.
     fractions : (M, N) position towards the next level; (0, N) when every mode is constant.
+        As it falls, in single precision; of training rows a multiple of 2^-16, as a float32 or as a uint16 ("short").
     """
 
-    codes: NDArray[np.uint8] | NDArray[np.uint16]
-    fractions: NDArray[np.float32]
+    codes: Codes
+    fractions: Positions
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,10 @@ class Encoding:
 
     def encode(self, X: Any, n_rows: int) -> EncodedRows:
         """Levels of the rows of X, and positions between levels."""
+        return _encode(self.modes, X, n_rows, steps=0)
+
+    def encode_training(self, X: Any, n_rows: int) -> EncodedRows:
+        """The same of rows to train on, whose positions are rounded."""
         return _encode(self.modes, X, n_rows)
 
 
@@ -116,15 +124,37 @@ def auto_levels(n_rows: int, n_predictors: int) -> int:
     return min(max(wanted, _FEWEST_AUTO_LEVELS), _MOST_AUTO_LEVELS)
 
 
-def _encode(modes: Sequence[Mode], X: Any, n_rows: int) -> EncodedRows:
-    largest = max(mode.n_levels for mode in modes)
-    wide = largest > np.iinfo(np.uint8).max
-    codes: NDArray[Any] = np.empty((n_rows, len(modes)), np.uint16 if wide else np.uint8, order="F")
+def _encode(modes: Sequence[Mode], X: Any, n_rows: int, steps: int = STEPS) -> EncodedRows:
+    codes: NDArray[Any] = np.empty((n_rows, len(modes)), code_type(modes), order="F")
     linear = any(mode.linear for mode in modes)
     fractions = np.zeros((n_rows if linear else 0, len(modes)), np.float32, order="F")
-    for n, (mode, column) in enumerate(zip(modes, read_columns(X), strict=True)):
-        mode.encode(column, codes[:, n], fractions[:, n] if mode.linear else None)
+    encode_columns(modes, X, codes, fractions, steps)
     return EncodedRows(codes, fractions)
+
+
+def code_type(modes: Sequence[Mode]) -> type[np.uint8] | type[np.uint16]:
+    """A byte a cell where levels are few enough."""
+    return np.uint16 if max(mode.n_levels for mode in modes) > np.iinfo(np.uint8).max else np.uint8
+
+
+def encode_columns(
+    modes: Sequence[Mode],
+    X: Any,
+    codes: NDArray[Any],
+    fractions: NDArray[Any],
+    steps: int = STEPS,
+    map_columns: MapColumns = map,
+) -> None:
+    """Fill codes (M, N), and fractions, (M, N) or (0, N), with what a table has; `steps` : positions are rounded to.
+
+    map_columns : such as the map of a pool of threads.
+    """
+
+    def encode(n: int, column: Column) -> None:
+        modes[n].encode(column, codes[:, n], fractions[:, n] if modes[n].linear else None, steps)
+
+    for _ in map_columns(encode, range(len(modes)), read_columns(X)):
+        pass
 
 
 def _marginal(mode: Mode, rows: EncodedRows, n: int, mass: Array | None, train: NDArray[np.intp]) -> Array:

@@ -43,14 +43,15 @@ class OrdinalMode:
     def level_names(self) -> list[Any]:
         return [*self.grid.tolist(), *([None] if self.missing_level else [])]
 
-    def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[np.float32] | None) -> None:
-        """Fill the column of codes, and that of fractions for a linear mode."""
+    def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[Any] | None, steps: int = 0) -> None:
+        """Fill the column of codes, and that of fractions for a linear mode, rounded to so many steps if any."""
         missing = len(self.grid)  # its own level, or the code behind the last one
         values = column.numbers()
         if fractions is None:
             _nearest_level(values, 0.5 * self.grid[1:] + 0.5 * self.grid[:-1], missing, codes)
         else:
-            _neighbouring_levels(values, self.grid, missing, codes, fractions)
+            step = 1.0 if steps == 0 or fractions.dtype.kind == "u" else 1.0 / steps
+            _neighbouring_levels(values, self.grid, missing, steps, step, codes, fractions)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class CategoricalMode:
             levels[None] = len(self.categories)
         return levels
 
-    def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[np.float32] | None) -> None:
+    def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[Any] | None, steps: int = 0) -> None:
         """Fill the column of codes."""
         levels, unseen = self._level_of, self.n_levels
         values = column.values()
@@ -186,7 +187,10 @@ def _nearest_level(values: Any, edges: Any, missing: int, codes: Any) -> None:
 
 
 @kernel
-def _neighbouring_levels(values: Any, grid: Any, missing: int, codes: Any, fractions: Any) -> None:
+def _neighbouring_levels(
+    values: Any, grid: Any, missing: int, steps: int, step: float, codes: Any, fractions: Any
+) -> None:
+    """Positions are rounded to multiples of 1 / steps below one, if any, and written with that multiple as `step`."""
     last = len(grid) - 1
     for m in range(len(values)):
         x = values[m]
@@ -205,5 +209,7 @@ def _neighbouring_levels(values: Any, grid: Any, missing: int, codes: Any, fract
         t = 0.0
         if lo > 0 and i < last:
             t = (x - grid[i]) / (grid[i + 1] - grid[i])
+        if steps > 0:
+            t = min(np.floor(t * steps + 0.5), steps - 1.0) * step
         codes[m] = i
         fractions[m] = t

@@ -5,14 +5,14 @@ thousands: with fewer different values than that the levels are those of the who
 are merged, as bits carry in a counter, so that of M rows each was merged with others log M times only.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid.encoding.columns import Column, describe, kinds_of, read_columns
-from csid.encoding.encoding import auto_levels
+from csid.encoding.encoding import MapColumns, auto_levels
 from csid.encoding.lloyd_max import distinct, reduced, scaled
 from csid.encoding.modes import (
     MOST_LEVELS,
@@ -27,7 +27,6 @@ from csid.encoding.modes import (
 
 Array = NDArray[np.float64]
 Points = tuple[Array, Array]
-MapColumns = Callable[[Callable[..., None], Iterable[Any], Iterable[Any]], Iterable[None]]
 
 SKETCH_POINTS = 1 << 14
 """Most different numbers of a column that are kept as they are."""
@@ -65,7 +64,7 @@ class ColumnSketch:
         if self._is_empty and (self.is_category is None or not other._is_empty):
             self.is_category = other.is_category
         elif self.is_category != other.is_category and not other._is_empty:
-            raise self._mixed("numbers", describe(next(iter(self.categories or other.categories))))
+            raise self._mixed("numbers", describe(min(self.categories or other.categories, key=str)))
         self.any_missing |= other.any_missing
         self.categories |= other.categories
         if len(self.categories) > MOST_LEVELS:
@@ -78,7 +77,7 @@ class ColumnSketch:
     def mode(self, name: str, levels: int, interpolation: Interpolation, missing: Missing) -> Mode:
         """The levels of the predictor."""
         if self.is_category:
-            kinds = kinds_of(self.categories, self.label)
+            kinds = kinds_of(sorted(self.categories, key=str), self.label)
             if len(kinds) > 1:
                 raise self._mixed(*(describe(value) for _, value in list(kinds.values())[:2]))
             return categorical_mode(name, self.label, self.categories, self.any_missing, missing)
