@@ -392,14 +392,18 @@ class CSIDRegressor(TensorRegressor):
         """Rows to train on, and rows to hold out for early stopping."""
         if X_val is not None or self.n_estimators > 1 or not self._stops_early(len(counted)):
             return counted, counted[:0]
-        n_held_out = int(np.ceil(self.validation_fraction * len(counted)))
-        if len(counted) - n_held_out < 2:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} leaves {len(counted) - n_held_out} of {len(counted)} "
-                "sample(s) to train on: lower it, or set early_stopping=False."
-            )
+        n_held_out = self._number_held_out(len(counted))
         shuffled = rng.permutation(counted)
         return np.sort(shuffled[n_held_out:]), np.sort(shuffled[:n_held_out])
+
+    def _number_held_out(self, n_rows: int) -> int:
+        n_held_out = int(np.ceil(self.validation_fraction * n_rows))
+        if n_rows - n_held_out < 2:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} leaves {n_rows - n_held_out} of {n_rows} "
+                "sample(s) to train on: lower it, or set early_stopping=False."
+            )
+        return n_held_out
 
     def _stops_early(self, n_rows: int) -> bool:
         if self.early_stopping == "auto":

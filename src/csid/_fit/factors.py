@@ -79,6 +79,16 @@ class Factors:
         """Replace some components by those of other factors."""
         self.table[:, chosen], self.V[:, chosen] = some.table[:, : some.rank], some.output_factor
 
+    def of_modes(self, modes: NDArray[np.intp]) -> "Factors":
+        """What sums over some modes read: a table of theirs alone, copied; the offsets of the others mean nothing."""
+        lengths = self.levels[modes] + 1
+        starts = np.cumsum(lengths) - lengths
+        rows = np.arange(lengths.sum()) + np.repeat(self.offsets[modes] - starts, lengths)
+        offsets = np.zeros_like(self.offsets)
+        offsets[modes] = starts
+        spare = np.zeros((1, self.table.shape[1]), self.table.dtype)
+        return replace(self, table=np.vstack([self.table[rows], spare]), offsets=offsets)
+
     def rounded(self) -> "Factors":
         """The factors in single precision; infinite where they are beyond its range."""
         with np.errstate(over="ignore"):

@@ -1,7 +1,7 @@
 """The encoded samples: levels, targets and weights, with repeated cells merged into counts and means."""
 
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -121,6 +121,19 @@ class Problem:
     def least(self) -> Array:
         """(K,) the smallest target of each output."""
         return np.asarray(self.targets.min(axis=0))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As it travels between processes: without what can be made again from it."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __copy__(self) -> "Problem":
+        """With what is known of the rows."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.data_bytes
 
     @property
     def data_bytes(self) -> int:
