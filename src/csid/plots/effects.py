@@ -1,0 +1,159 @@
+"""What each predictor does to the mean prediction: partial dependence, its band, and where the training rows are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import StepPatch
+from numpy.typing import NDArray
+
+from csid.explain import partial_dependence
+from csid.plots import panels
+from csid.plots.labels import short, wrapped
+from csid.plots.levels import Feature, Levels, density, levels_of
+from csid.plots.outputs import Output, of_output, output_of
+from csid.plots.panels import AxesArray
+from csid.plots.style import FRAME, INK, SECOND, SHADE, SOFT, styled
+
+Array = NDArray[np.float64]
+
+_STRIP = 0.13  # of the height, for the density
+_MOST_MARKS = 12
+
+
+@styled
+def effects(
+    model: Any,
+    features: Sequence[Feature] | None = None,
+    *,
+    output: Output = 0,
+    coverage: float = 0.9,
+    most: int = 12,
+    sharey: bool = True,
+    axes: Sequence[Axes] | AxesArray | None = None,
+) -> AxesArray:
+    """Draw the effect of each predictor on a panel of its own, the most important first.
+
+    Parameters
+    ----------
+    model : a fitted csid estimator.
+    features : predictors by name or position; by default the `most` with the highest `feature_importances_`.
+    output : position or name of the output.
+    coverage : share of the posterior draws in the band of a Bayesian model.
+    sharey : draw all panels of a new figure to the same scale, so that sizes compare.
+    axes : as many axes as there are panels; by default those of a new figure.
+
+    Returns
+    -------
+    array of the axes that were drawn on, one a panel.
+    """
+    output_of(model, output)
+    if features is None:
+        features = np.argsort(-model.feature_importances_, kind="stable")[:most].tolist()
+    drawn = panels.several(axes, len(features), sharey=sharey)
+    for ax, feature in zip(drawn, features, strict=True):
+        effect(model, feature, output=output, coverage=coverage, ax=ax)
+    if sharey and axes is None:
+        _same_scale(drawn)
+    return drawn
+
+
+@styled
+def effect(model: Any, feature: Feature, *, output: Output = 0, coverage: float = 0.9, ax: Axes | None = None) -> Axes:
+    """Draw the partial dependence on one predictor.
+
+    Numbers give a curve (stairs under constant interpolation) and categories points, words among them by rising effect;
+    the level of missing cells stands apart on the right. A Bayesian model adds the band of its draws. Below, how often
+    values occur in training; dashed, the mean prediction. Other predictors follow their marginals independently.
+
+    Examples
+    --------
+    >>> import numpy as np, csid
+    >>> from csid import plots
+    >>> X = np.random.default_rng(0).uniform(size=(300, 2))
+    >>> model = csid.CSIDRegressor(rank=2, max_iter=5, random_state=0).fit(X, X.sum(axis=1))
+    >>> plots.effect(model, "x0").get_title(loc="left")
+    'x0'
+    """
+    k, target = output_of(model, output)
+    found = partial_dependence(model, feature, coverage=coverage)
+    names = [mode.name for mode in model.encoding_.modes]
+    n = names.index(found.features[0])
+    p = model.encoding_.marginals[n]
+    values = of_output(model, found.values, k)
+    band = None
+    if found.lower is not None and found.upper is not None:
+        band = of_output(model, found.lower, k), of_output(model, found.upper, k)
+    levels = levels_of(model.encoding_.modes[n], p, values)
+
+    ax = panels.one(ax, 3.6, 2.9)
+    ax.axhline(float(model.cpd_.mean()[k]), color=SOFT, linewidth=0.9, dashes=(5, 3), zorder=1)
+    if levels.numeric:
+        _curve(ax, levels, values, band)
+    else:
+        _points(ax, levels.places, values[levels.shown], _of_levels(band, levels.shown), "o", INK)
+    if levels.missing is not None:
+        apart = np.array([levels.missing])
+        _points(ax, np.array([levels.missing_place]), values[apart], _of_levels(band, apart), "D", SECOND)
+        ax.axvline(levels.missing_place - 1.3 * levels.missing_half, color=FRAME, linewidth=0.8, linestyle=":")
+    _strip(ax, levels, p)
+    ax.set_title(wrapped(found.features[0]), loc="left")
+    ax.set(xlim=levels.limits, ylabel=f"mean {short(target)}")
+    if levels.left_out:
+        ax.set_xlabel(f"and {levels.left_out} rarer categories", color=SOFT)
+    levels.mark(ax.xaxis)
+    return ax
+
+
+def _curve(ax: Axes, levels: Levels, values: Array, band: tuple[Array, Array] | None) -> None:
+    x, shown = levels.places, levels.shown
+    marked = "o" if len(x) <= _MOST_MARKS else ""
+    style = levels.drawstyle
+    if band is not None:
+        low, high = band[0][shown], band[1][shown]
+        if len(x) == 1:
+            ax.vlines(x, low, high, color=INK, linewidth=1.2)
+        ax.fill_between(x, low, high, step=None if style == "default" else "mid", color=INK, alpha=0.16, linewidth=0)
+        for bound in (low, high):
+            ax.plot(x, bound, color=INK, linewidth=0.6, alpha=0.7, drawstyle=style, label="_bound")
+    ax.plot(x, values[shown], color=INK, marker=marked, markersize=3.5, drawstyle=style, label="effect")
+
+
+def _points(ax: Axes, x: Array, y: Array, band: tuple[Array, Array] | None, marker: str, color: str) -> None:
+    if band is not None:
+        ax.vlines(x, *band, color=color, linewidth=1.2)
+        for bound in band:
+            ax.plot(x, bound, linestyle="", marker="_", markersize=6, color=color, label="_bound")
+    hollow = "white" if marker == "D" else color
+    label = "missing" if marker == "D" else "effect"
+    ax.plot(x, y, linestyle="", marker=marker, markersize=5, color=color, markerfacecolor=hollow, label=label)
+
+
+def _of_levels(band: tuple[Array, Array] | None, levels: NDArray[np.intp]) -> tuple[Array, Array] | None:
+    return None if band is None else (band[0][levels], band[1][levels])
+
+
+def _strip(ax: Axes, levels: Levels, p: Array) -> None:
+    """How often values occur, along the foot of the axes, for which the rest makes room."""
+    heights, edges = density(levels, p)
+    unit = 0.8 * _STRIP / (heights.max() or 1.0)
+    foot = ax.get_xaxis_transform()
+    ax.add_artist(StepPatch(unit * heights, edges, fill=True, color=SHADE, linewidth=0, transform=foot, zorder=0))
+    ax.set_ylim(*_with_foot(*ax.yaxis.get_data_interval()))
+
+
+def _with_foot(low: float, high: float) -> tuple[float, float]:
+    """Limits of an axis with the strip below what is drawn."""
+    span = (high - low) or max(abs(high), 1.0)
+    high += 0.06 * span
+    return high - (high - low + 0.05 * span) / (1.0 - _STRIP), high
+
+
+def _same_scale(drawn: AxesArray) -> None:
+    """All panels to the scale on which each has room."""
+    intervals = np.array([ax.yaxis.get_data_interval() for ax in drawn])
+    for at, ax in enumerate(drawn):
+        ax.set_ylim(*_with_foot(float(intervals[:, 0].min()), float(intervals[:, 1].max())))
+        if not ax.get_subplotspec().is_first_col() and at:
+            ax.set_ylabel("")

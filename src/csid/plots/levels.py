@@ -1,0 +1,144 @@
+"""Where the levels of a predictor stand along an axis: numbers to scale, categories evenly, missing cells apart."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axis import Axis, XAxis
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from csid.encoding import Mode, OrdinalMode
+from csid.explain.effects import main_effects
+from csid.plots.labels import number, short
+
+Array = NDArray[np.float64]
+Feature = int | str
+"""A predictor, by position or name."""
+
+_MOST_CATEGORIES = 20
+_MOST_BINS = 40
+_GAP = 0.1
+_HALF_BAR = 0.35
+_LETTERS_PER_INCH = 13
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a predictor on an axis.
+
+    shown : (S,) of the levels with a value, those that are drawn, in the order of their places.
+    places : (S,); labels : of categories, None for numbers; left_out : categories that are not drawn.
+    linear : whether values between two levels are on the line between them.
+    missing : the level of missing cells, None without one; missing_place, missing_half : its place and half its width.
+    """
+
+    shown: NDArray[np.intp]
+    places: Array
+    labels: list[str] | None
+    left_out: int
+    linear: bool
+    missing: int | None
+    missing_place: float
+    missing_half: float
+
+    @property
+    def numeric(self) -> bool:
+        return self.labels is None
+
+    @property
+    def drawstyle(self) -> Literal["default", "steps-mid"]:
+        """Of the curve through the levels: stairs where the nearest level counts."""
+        return "steps-mid" if self.numeric and not self.linear and len(self.shown) > 1 else "default"
+
+    @property
+    def edges(self) -> Array:
+        """(S + 1,) bounds of the cells around the places, half-way between them."""
+        return cell_edges(self.places)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Of an axis on which all levels are seen."""
+        low, high = self.edges[[0, -1]] if not self.numeric else self.places[[0, -1]]
+        margin = 0.03 * (high - low) or 0.5
+        return low - margin, high + margin if self.missing is None else self.missing_place + 1.3 * self.missing_half
+
+    def mark(self, axis: Axis) -> None:
+        """Write the levels along an axis, a category or the missing level by name."""
+        if self.labels is not None:
+            places, labels = self.places.tolist(), list(self.labels)
+        else:
+            locator = MaxNLocator(
+                5, steps=[1, 2, 2.5, 5, 10], integer=bool((self.places == np.rint(self.places)).all())
+            )
+            axis.set_major_locator(locator)
+            if self.missing is None:
+                return
+            low, high = self.places[[0, -1]]
+            places = [at for at in locator.tick_values(low, high) if low <= at <= high - _GAP * (high - low)]
+            labels = [number(place) for place in places]
+        if self.missing is not None:
+            places, labels = [*places, self.missing_place], [*labels, "missing"]
+        crowded = (
+            sum(len(label) + 2 for label in labels) > _LETTERS_PER_INCH * axis.axes.bbox.width / axis.axes.figure.dpi
+        )
+        turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+        axis.set_ticks(places, labels=labels, **(turned if crowded and isinstance(axis, XAxis) else {}))
+
+
+def levels_of(mode: Mode, p: Array, effect: Array) -> Levels:
+    """The levels of a predictor, with how often each occurs, and the mean prediction at each.
+
+    Words go from the lowest effect to the highest, the most frequent ones where there are many.
+    """
+    n_known = len(mode.grid) if isinstance(mode, OrdinalMode) else len(mode.categories)
+    missing = n_known if mode.n_levels > n_known else None
+    if isinstance(mode, OrdinalMode):
+        span = float(mode.grid[-1] - mode.grid[0])
+        apart = float(mode.grid[-1]) + (_GAP * span or 1.0)
+        return Levels(np.arange(n_known), mode.grid, None, 0, mode.linear, missing, apart, 0.4 * _GAP * span or 0.4)
+    shown = np.sort(np.argsort(-p[:n_known], kind="stable")[:_MOST_CATEGORIES])
+    if any(isinstance(category, str) for category in mode.categories):
+        shown = shown[np.argsort(effect[shown], kind="stable")]
+    labels = [short(mode.categories[i], 14) for i in shown]
+    left_out = n_known - len(shown)
+    return Levels(shown, np.arange(len(shown), dtype=float), labels, left_out, False, missing, len(shown) + 0.3, 0.5)
+
+
+def levels_of_predictor(model: Any, n: int, k: int) -> Levels:
+    """Of predictor n of a model, with words by their effect on output k."""
+    effect = main_effects(model.cpd_)[n][:, k]
+    return levels_of(model.encoding_.modes[n], model.encoding_.marginals[n], effect)
+
+
+def cell_edges(places: Array) -> Array:
+    """Bounds half-way between places; the outer cells are as wide on both sides.
+
+    >>> cell_edges(np.array([0.0, 2.0, 3.0])).tolist()
+    [-1.0, 1.0, 2.5, 3.5]
+    """
+    if len(places) < 2:
+        return np.array([places[0] - 0.5, places[0] + 0.5]) if len(places) else np.array([-0.5, 0.5])
+    middles = 0.5 * (places[1:] + places[:-1])
+    return np.array([2.0 * places[0] - middles[0], *middles, 2.0 * places[-1] - middles[-1]])
+
+
+def density(levels: Levels, p: Array) -> tuple[Array, Array]:
+    """How densely training rows lie along the axis, (B,), in bins with these bounds (B + 1,).
+
+    Bins of numbers are equally wide, and areas compare; of categories, heights do.
+    """
+    mass = p[levels.shown]
+    if levels.numeric:
+        cells = levels.edges
+        edges = np.linspace(cells[0], cells[-1], min(len(mass), _MOST_BINS) + 1)
+        heights = np.diff(np.interp(edges, cells, np.concatenate([[0.0], np.cumsum(mass)])))
+    else:
+        edges = np.ravel(levels.places[:, None] + [-_HALF_BAR, _HALF_BAR])
+        heights = np.insert(mass, np.arange(1, len(mass)), 0.0)
+    if levels.missing is not None:
+        half = levels.missing_half if levels.numeric else _HALF_BAR
+        wider = 2.0 * half / (edges[1] - edges[0]) if levels.numeric else 1.0
+        edges = np.array([*edges, levels.missing_place - half, levels.missing_place + half])
+        heights = np.array([*heights, *([0.0] if len(heights) else []), p[levels.missing] / wider])
+    return heights, edges

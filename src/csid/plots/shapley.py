@@ -1,0 +1,182 @@
+"""Shapley values of one row, from the mean prediction up to its own, and of many rows."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from csid.encoding.columns import read_columns
+from csid.explain import fitted, shapley_values
+from csid.plots import panels
+from csid.plots.labels import number, short, signed
+from csid.plots.outputs import Output, of_output, output_of
+from csid.plots.style import FRAME, INK, MAP, SECOND, SOFT, styled
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-6
+_BINS = 60
+_WIDEST = 0.4  # of a swarm, on each side of its line
+
+
+@styled
+def waterfall(
+    model: Any,
+    X: Any,
+    row: int = 0,
+    *,
+    output: Output = 0,
+    coverage: float = 0.9,
+    most: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how the predictors move the prediction of one row away from the mean prediction.
+
+    Bars go from below, the mean prediction, to the top, the prediction of the row; what raises it is filled, what
+    lowers it is hatched. Whiskers are intervals over the posterior draws of a Bayesian model.
+
+    Parameters
+    ----------
+    model : a fitted csid estimator.
+    X : data frame or array; row : which of its rows.
+    output : position or name of the output.
+    coverage : share of the posterior draws in an interval.
+    most : predictors with a bar of their own; the others share one.
+    ax : axes to draw on; by default those of a new figure.
+    """
+    k, target = output_of(model, output)
+    X = _safe_indexing(X, [row])
+    bayesian = hasattr(model, "posterior_")
+    found = shapley_values(model, X, draws=bayesian, coverage=coverage)
+    phi, *bounds = (of_output(model, each, k)[0] for each in (found if bayesian else (found,)))
+    base = float(model.cpd_.mean()[k])
+    labels = [f"{short(name)} = {cell}" for name, cell in zip(fitted.names(model), _cells(X), strict=True)]
+
+    order = np.argsort(-np.abs(phi), kind="stable")
+    own = order if len(order) <= most else order[: most - 1]
+    rest = order[len(own) :]
+    steps = np.concatenate([[phi[rest].sum()] if len(rest) else [], phi[own[::-1]]])
+    starts = base + np.concatenate([[0.0], np.cumsum(steps)[:-1]])
+    ends = starts + steps
+    y = np.arange(len(steps))
+
+    ax = panels.one(ax, 5.6, 1.3 + 0.36 * len(steps), lines="x")
+    for up, color, hatch in ((True, INK, ""), (False, SECOND, "/////")):
+        some = (steps >= 0) == up
+        face = color if up else "white"
+        widths = steps[some]
+        ax.barh(y[some], widths, 0.62, starts[some], facecolor=face, edgecolor=color, hatch=hatch, linewidth=1.0)
+    ax.vlines(ends[:-1], y[:-1] + 0.31, y[1:] - 0.31, color=FRAME, linewidth=0.8)
+    beyond = np.maximum(starts, ends)
+    if bounds:
+        some = slice(len(steps) - len(own), None)
+        low, high = (starts[some] + bound[own[::-1]] for bound in bounds)
+        whiskers = ax.hlines(y[some], low, high, color="#20262e", linewidth=1.2)
+        whiskers.set_path_effects([withStroke(linewidth=3.0, foreground="white")])
+        beyond[some] = np.maximum(beyond[some], high)
+    for at, (text, place) in enumerate(zip(signed(steps.tolist()), beyond, strict=True)):
+        ax.annotate(text, (place, at), (5, 0), textcoords="offset points", va="center", fontsize=8)
+    ax.axvline(base, color=SOFT, linewidth=0.9, dashes=(5, 3), zorder=0.5)
+    names = [f"{len(rest)} others"] if len(rest) else []
+    ax.set_yticks(y, labels=[*names, *(labels[n] for n in own[::-1])])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(-0.6, len(steps) - 0.3)
+    ax.use_sticky_edges = False
+    ax.margins(x=0.14)
+    end = float(ends[-1])
+    ax.set_title(f"{short(target)} = {number(end)}{_proviso(model, X, k, end)}", loc="left")
+    ax.set_xlabel(f"{short(target)}; dashed, the mean prediction {number(base)}")
+    return ax
+
+
+@styled
+def beeswarm(model: Any, X: Any, *, output: Output = 0, most: int = 12, ax: Axes | None = None) -> Axes:
+    """Draw the Shapley values of many rows, a swarm of points for each predictor, the widest on top.
+
+    Points go from dark to light by the rank of the predictor's value; a category is an open circle, since it has no
+    rank, and a missing cell a grey cross.
+
+    Parameters
+    ----------
+    model : a fitted csid estimator.
+    X : data frame or array (M, N)
+    output : position or name of the output.
+    most : swarms at the most.
+    ax : axes to draw on; by default those of a new figure.
+    """
+    k, target = output_of(model, output)
+    phi = of_output(model, shapley_values(model, X), k)
+    ranks, missing = _ranks(model, X)
+    shown = np.argsort(-np.abs(phi).mean(axis=0), kind="stable")[:most][::-1]
+    widest = float(np.abs(phi[:, shown]).max()) or 1.0
+
+    ax = panels.one(ax, 6.0, 1.2 + 0.42 * len(shown), lines="x")
+    ax.axvline(0.0, color=SOFT, linewidth=0.9, zorder=0.5)
+    size = float(np.clip(3000.0 / len(phi), 5.0, 20.0))
+    shades = None
+    for at, n in enumerate(shown):
+        places = at + _swarm(phi[:, n], widest)
+        lacking, ranked = missing[:, n], ~missing[:, n] & np.isfinite(ranks[:, n])
+        rest = ~lacking & ~ranked
+        ax.scatter(phi[lacking, n], places[lacking], size, c="#8a8f96", marker="x", linewidths=0.7, rasterized=True)
+        ax.scatter(phi[rest, n], places[rest], size, facecolors="none", edgecolors=INK, linewidths=0.7, rasterized=True)
+        if ranked.any():
+            colors = ranks[ranked, n]
+            given: dict[str, Any] = {"cmap": MAP, "vmin": 0.0, "vmax": 1.0, "linewidths": 0.0, "rasterized": True}
+            shades = ax.scatter(phi[ranked, n], places[ranked], size, c=colors, **given)
+    names = fitted.names(model)
+    ax.set_yticks(np.arange(len(shown)), labels=[short(names[n]) for n in shown])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(-0.6, len(shown) - 0.4)
+    ax.set_xlabel(f"Shapley value: what it adds to {short(target)}")
+    if shades is not None:
+        bar = panels.shades_beside(ax, shades, "predictor's value")
+        bar.set_ticks([0.0, 1.0], labels=["low", "high"])
+        bar.ax.tick_params(length=0)
+        bar.ax.yaxis.labelpad = -12
+    return ax
+
+
+def _cells(X: Any) -> list[str]:
+    """The cells of a table of one row, as text."""
+    values = [column.values()[0] for column in read_columns(X)]
+    return ["missing" if v is None else number(v) if isinstance(v, float) else short(v, 14) for v in values]
+
+
+def _proviso(model: Any, X: Any, k: int, end: float) -> str:
+    """What to say where Shapley values take missing cells otherwise than the prediction does."""
+    predicted = float(of_output(model, model.predict(X), k)[0])
+    close = abs(predicted - end) <= _ROUNDING * max(abs(predicted), abs(end), 1e-300)
+    return "" if close else f" by the marginals of missing cells ({number(predicted)} by their joint distribution)"
+
+
+def _ranks(model: Any, X: Any) -> tuple[Array, NDArray[np.bool_]]:
+    """(M, N) ranks of cells in their column, from 0 to 1, NaN where there is none; and which cells are missing."""
+    rows = fitted.encoded(model, X)
+    known = np.array([mode.n_ordered or len(mode.categories) for mode in model.encoding_.modes])
+    missing = rows.codes >= known
+    values = rows.codes.astype(np.float64)
+    if len(rows.fractions):
+        values += rows.fractions
+    ranks = np.full(values.shape, np.nan)
+    for n, mode in enumerate(model.encoding_.modes):
+        there = ~missing[:, n]
+        if mode.n_ordered and there.any():
+            order = np.sort(values[there, n])
+            sides = (np.searchsorted(order, values[there, n], side) for side in ("left", "right"))
+            ranks[there, n] = sum(sides) / (2.0 * len(order))
+    return ranks, missing
+
+
+def _swarm(x: Array, widest: float) -> Array:
+    """(M,) heights that keep points of about the same x from covering each other, within what a swarm may take."""
+    bins = np.rint(x / widest * _BINS).astype(int)
+    order = np.argsort(bins, kind="stable")
+    first = np.searchsorted(bins[order], bins[order])
+    layer = np.empty(len(x), dtype=int)
+    layer[order] = np.arange(len(x)) - first
+    heights = np.where(layer % 2 == 0, -1.0, 1.0) * ((layer + 1) // 2)
+    return np.asarray(heights * min(_WIDEST / max(float(np.abs(heights).max()), 1.0), 0.08))

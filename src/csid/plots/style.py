@@ -1,0 +1,71 @@
+"""The look that all pictures share: quiet axes, one ink, and shapes that tell apart what colour does.
+
+It holds inside a context and on the axes that are drawn on; matplotlib's own settings stay as they are.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+INK = "#17405e"
+SECOND = "#b4562b"
+SOFT = "#6b7480"
+SHADE = "#b9c3ce"
+FRAME = "#98a1ac"
+MAP = "viridis"
+
+DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P")
+SERIES = (INK, SECOND, "#4f8a5b", "#7a5c99", "#222222", "#8c7a3d")
+"""Of curves side by side; each has its own dashes and marker as well."""
+
+SETTINGS: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": FRAME,
+    "axes.labelcolor": "#2b313a",
+    "axes.labelsize": 9.0,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10.0,
+    "axes.titleweight": "bold",
+    "figure.constrained_layout.h_pad": 0.07,
+    "figure.constrained_layout.w_pad": 0.07,
+    "font.size": 9.0,
+    "hatch.linewidth": 0.8,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "text.color": "#2b313a",
+}
+
+
+def styled(draw: Callable[P, R]) -> Callable[P, R]:
+    """A function that draws in this look, whatever matplotlib is set to."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
+        with mpl.rc_context(SETTINGS):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+def dress(ax: Axes, lines: str = "") -> Axes:
+    """Axes that were given, or are new, with quiet spines and ticks; faint lines across "x", "y" or neither."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(color=FRAME, linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.tick_params(labelsize=8, length=3, width=0.8, color=FRAME, labelcolor="#2b313a")
+    if lines == "x":
+        ax.xaxis.grid(True, color="#e3e7ec", linewidth=0.7)
+    elif lines == "y":
+        ax.yaxis.grid(True, color="#e3e7ec", linewidth=0.7)
+    return ax
