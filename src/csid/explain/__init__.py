@@ -1,6 +1,7 @@
 """Reading a model: what its factors say, how far they can be trusted, and what each predictor does to a prediction."""
 
 from csid.explain.bands import Band
+from csid.explain.counterfactuals import Counterfactual, Counterfactuals, counterfactuals
 from csid.explain.dependence import Dependence, empirical_dependence, ice_curves, partial_dependence
 from csid.explain.identifiability import Identifiability, identifiability
 from csid.explain.importance import factor_variation
@@ -11,12 +12,15 @@ from csid.explain.variance import Additivity, SobolIndices, additivity, shapley_
 __all__ = [
     "Additivity",
     "Band",
+    "Counterfactual",
+    "Counterfactuals",
     "Dependence",
     "Identifiability",
     "SobolIndices",
     "Uniqueness",
     "additivity",
     "banzhaf_values",
+    "counterfactuals",
     "empirical_dependence",
     "factor_variation",
     "ice_curves",

@@ -17,10 +17,10 @@ from csid.cpd import CPD
 from csid.encoding import EncodedRows
 from csid.explain import fitted
 from csid.explain.bands import band, check_coverage
+from csid.explain.fitted import Feature
 from csid.explain.games import balanced
 
 Array = NDArray[np.float64]
-Feature = int | str
 
 
 @dataclass(frozen=True)
@@ -182,16 +182,8 @@ def _products_of_others(
 
 
 def _positions(model: Any, features: Feature | Sequence[Feature], most: int) -> tuple[int, ...]:
-    """Where the predictors stand that are given by name or position."""
-    names = fitted.names(model)
-    given = [features] if isinstance(features, int | np.integer | str) else list(features)
-    wrong = [item for item in given if item not in (names if isinstance(item, str) else range(len(names)))]
-    if wrong:
-        raise ValueError(
-            f"there is no predictor {wrong[0]!r}: give names, such as {names[0]!r}, "
-            f"or positions from 0 to {len(names) - 1}."
-        )
-    at = tuple(names.index(item) if isinstance(item, str) else int(item) for item in given)
+    """Where the predictors stand that are given by name or position, so many at most."""
+    at = fitted.positions(model, features)
     if not 1 <= len(set(at)) == len(at) <= most:
         raise ValueError(f"features={features!r}: give one predictor{' or two different ones' if most > 1 else ''}.")
     return at

@@ -1,6 +1,6 @@
 """What explanations read of a fitted estimator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from csid.encoding import EncodedRows
 from csid.explain.bands import Band, band
 
 Array = NDArray[np.float64]
+Feature = int | str
 
 MOST_NUMBERS = 1 << 24
 """That explanations keep at a time, of all draws."""
@@ -36,6 +37,19 @@ def shaped_band(model: Any, found: Band) -> Band:
 def names(model: Any) -> list[str]:
     """Of the predictors."""
     return [mode.name for mode in model.encoding_.modes]
+
+
+def positions(model: Any, features: Feature | Sequence[Feature]) -> tuple[int, ...]:
+    """Where the predictors stand that are given by name or position."""
+    known = names(model)
+    given = [features] if isinstance(features, int | np.integer | str) else list(features)
+    wrong = [item for item in given if item not in (known if isinstance(item, str) else range(len(known)))]
+    if wrong:
+        raise ValueError(
+            f"there is no predictor {wrong[0]!r}: give names, such as {known[0]!r}, "
+            f"or positions from 0 to {len(known) - 1}."
+        )
+    return tuple(known.index(item) if isinstance(item, str) else int(item) for item in given)
 
 
 def draws(model: Any) -> tuple[tuple[CPD, ...], Array]:

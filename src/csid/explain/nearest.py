@@ -1,0 +1,114 @@
+"""The cheapest point at which a function is negative that is bilinear on the cells of two paths, in closed form.
+
+On a cell with s and t from 0 to 1 away from the row, the cost is `a s + b t` but for a constant, with a, b >= 0, and
+
+    g(s, t) = alpha + beta s + gamma t + delta s t.
+
+The cheapest point of the region g < 0 is a corner, or lies where g = 0: on an edge, where g is linear, or inside, where
+the gradient of g is opposite to (a, b). With `D = beta gamma - alpha delta`, that is the point
+
+    gamma + delta s = -sqrt(D b / a),    beta + delta t = -sqrt(D a / b).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid.explain.paths import Path, Spot
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-9
+
+
+class Point(NamedTuple):
+    """A point of a cell, as a spot on each of its two paths.
+
+    At a corner none of them goes on: it is exact, and g is negative there. Elsewhere g is zero, and falls further on.
+    """
+
+    cost: float
+    spots: tuple[Spot, Spot]
+
+
+def nearest_point(g: Array, first: Path, second: Path) -> Point | None:
+    """The cheapest point, from the values (E, E') of g at all places of both paths; None if g is nowhere negative."""
+    if not (g < 0.0).any():
+        return None
+    best = lowest_corner(np.where(g < 0.0, first.costs[:, None] + second.costs, np.inf), first, second)
+    i, j = _cells_to_search(g, first, second, best.cost)
+    if not len(i):
+        return best
+    near, far = (first.near[i], second.near[j]), (first.far[i], second.far[j])
+    ends = g[near], g[far[0], near[1]], g[near[0], far[1]], g[far]
+    base = first.costs[near[0]] + second.costs[near[1]]
+    a, b = first.costs[far[0]] - first.costs[near[0]], second.costs[far[1]] - second.costs[near[1]]
+    for s, t, goes_on in _zeros(*ends, a, b):
+        costs = np.where(np.isnan(s) | np.isnan(t), np.inf, base + a * s + b * t)
+        c = int(np.argmin(costs))
+        if costs[c] < best.cost:
+            spots = Spot(int(i[c]), float(s[c]), goes_on[0]), Spot(int(j[c]), float(t[c]), goes_on[1])
+            best = Point(float(costs[c]), spots)
+    return best
+
+
+def lowest_corner(values: Array, first: Path, second: Path) -> Point:
+    """The corner of cells with the least of some values (E, E')."""
+    e, h = (int(at) for at in np.unravel_index(int(np.argmin(values)), values.shape))
+    return Point(float(first.costs[e] + second.costs[h]), (_spot(first, e), _spot(second, h)))
+
+
+def _spot(path: Path, place: int) -> Spot:
+    """A place, as the end of a piece that it is."""
+    near = np.flatnonzero(path.near == place)
+    if len(near):
+        return Spot(int(near[0]), 0.0, False)
+    return Spot(int(np.flatnonzero(path.far == place)[0]), 1.0, False)
+
+
+def _cells_to_search(g: Array, first: Path, second: Path, most: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The cells that begin at less than a cost, and in which g changes sign."""
+    i = np.flatnonzero(first.costs[first.near] < most)
+    j = np.flatnonzero(second.costs[second.near] < most)
+    near, far = (first.near[i], second.near[j]), (first.far[i], second.far[j])
+    cheap = first.costs[near[0]][:, None] + second.costs[near[1]] < most
+    below = np.zeros(cheap.shape, bool)
+    for rows in (near[0], far[0]):
+        for columns in (near[1], far[1]):
+            below |= g[np.ix_(rows, columns)] < 0.0
+    at = np.nonzero(cheap & below)
+    return i[at[0]], j[at[1]]
+
+
+def _zeros(
+    g00: Array, g10: Array, g01: Array, g11: Array, a: Array, b: Array
+) -> list[tuple[Array, Array, tuple[bool, bool]]]:
+    """Points s, t of cells at which g may be zero and the cost least, NaN where there is none, and what goes on."""
+    nothing, one = np.zeros_like(g00), np.ones_like(g00)
+    return [
+        (_crossing(g00, g10), nothing, (True, False)),
+        (nothing, _crossing(g00, g01), (False, True)),
+        (_crossing(g01, g11), one, (True, False)),
+        (one, _crossing(g10, g11), (False, True)),
+        (*_inside(g00, g10, g01, g11, a, b), (True, True)),
+    ]
+
+
+def _crossing(start: Array, end: Array) -> Array:
+    """Where a line falls through zero on its way from 0 to 1; NaN where it does not."""
+    falls = (start >= 0.0) & (end < 0.0)
+    return np.where(falls, start / np.where(falls, start - end, 1.0), np.nan)
+
+
+def _inside(g00: Array, g10: Array, g01: Array, g11: Array, a: Array, b: Array) -> tuple[Array, Array]:
+    """The point inside the cells where the gradient is opposite to that of the cost; NaN where there is none."""
+    beta, gamma, delta = g10 - g00, g01 - g00, g11 - g10 - g01 + g00
+    D = beta * gamma - g00 * delta
+    there = (D > 0.0) & (a > 0.0) & (b > 0.0) & (delta != 0.0)
+    D, a, b, delta = (np.where(there, x, 1.0) for x in (D, a, b, delta))
+    s, t = (-np.sqrt(D * b / a) - gamma) / delta, (-np.sqrt(D * a / b) - beta) / delta
+    there &= (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0)
+    size = np.abs(g00) + np.abs(beta) + np.abs(gamma) + np.abs(delta)
+    there &= np.abs(g00 + beta * s + gamma * t + delta * s * t) < _ROUNDING * size  # as it is not where delta is tiny
+    return np.where(there, s, np.nan), np.where(there, t, np.nan)
