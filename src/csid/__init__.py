@@ -9,24 +9,29 @@ if TYPE_CHECKING:
     from csid.explain.identifiability import Identifiability, identifiability
     from csid.loading import load
     from csid.model_file import ModelFileError
+    from csid.out_of_core import Batches, ParquetRows
     from csid.regression import CSIDRegressor
 
 __version__ = version("csid")
 
 __all__ = [
+    "Batches",
     "BayesianCSIDRegressor",
     "CSIDRegressor",
     "Identifiability",
     "ModelFileError",
+    "ParquetRows",
     "identifiability",
     "load",
 ]
 
 _HOMES = {
+    "Batches": "csid.out_of_core",
     "BayesianCSIDRegressor": "csid.bayesian",
     "CSIDRegressor": "csid.regression",
     "Identifiability": "csid.explain.identifiability",
     "ModelFileError": "csid.model_file",
+    "ParquetRows": "csid.out_of_core",
     "identifiability": "csid.explain.identifiability",
     "load": "csid.loading",
 }

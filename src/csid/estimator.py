@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
@@ -21,6 +22,7 @@ from csid.encoding.modes import MOST_LEVELS
 from csid.explain.importance import mean_effects
 from csid.inputs import categorical_flags, check_table, number_of_rows
 from csid.model_file import Arrays, Section, pack_encoding, pack_pmf, unpack_encoding, unpack_pmf, write
+from csid.out_of_core import OpenRows, Rows, opened
 from csid.pmf import JointPMF, fit_joint_pmf
 from csid.schema import Schema
 
@@ -172,6 +174,23 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rows = _safe_indexing(X, train)
         given = (weights[train], flags, self.pmf_rank, rng, self._threads())
         return fit_joint_pmf(rows, len(train), self._names(), *given)
+
+    @contextmanager
+    def _opened(self, given: Rows, reset: bool) -> Iterator[OpenRows]:
+        """Rows in batches, whose columns are those of the first; joint distributions are of tables in memory only."""
+        if self.pmf_rank not in (1, "auto"):
+            raise ValueError(
+                f"pmf_rank={self.pmf_rank}: of rows that are read in batches, missing cells follow the product of the "
+                "marginals. Leave it at 'auto' or 1, or fit to a table in memory."
+            )
+        with opened(given) as rows:
+            validate_data(self, check_table(rows.first, self, min_rows=1), skip_check_array=True, reset=reset)
+            yield rows
+
+    def _checked_batch(self, X: Any) -> Any:
+        X = check_table(X, self, min_rows=1)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
 
     def _names(self) -> list[str]:
         given = getattr(self, "feature_names_in_", None)

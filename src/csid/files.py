@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,3 +31,18 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
         aside.replace(final)
     finally:
         aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A new folder beside `path`, to fill; it takes its place when the block ends well, else it is removed."""
+    final = Path(path).resolve()
+    aside = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    try:
+        aside.mkdir()
+        yield aside
+        if final.exists():
+            shutil.rmtree(final)
+        aside.replace(final)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

@@ -36,6 +36,14 @@ def chain_progress(shown: bool, chains: int, sweeps: int, label: str) -> Iterato
 
 
 @contextmanager
+def row_progress(shown: bool, rows: int, label: str) -> Iterator[Callable[[int], None]]:
+    """One bar over rows; give what is called with their number after each batch."""
+    with _progress(shown) as progress:
+        task = progress.add_task(label, total=rows, fit="")
+        yield lambda count: progress.update(task, advance=count)
+
+
+@contextmanager
 def sweep_progress(shown: bool, sweeps: int) -> Iterator[Callable[[str], OnSweep]]:
     """Give a function that opens one bar per run and returns what the run calls after each sweep."""
     progress = _progress(shown)

@@ -36,8 +36,9 @@ from csid.inputs import (
     smoothness_per_mode,
 )
 from csid.model_file import Arrays, Section, pack_cpd, pack_stream, unpack_cpd, unpack_stream
+from csid.out_of_core import Encoder, Rows, roles_of, rows_of
 from csid.pmf import JointPMF
-from csid.progress import OnSweep, sweep_progress
+from csid.progress import OnSweep, row_progress, sweep_progress
 from csid.streams import Stream
 
 Array = NDArray[np.float64]
@@ -222,17 +223,25 @@ class CSIDRegressor(TensorRegressor):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> "CSIDRegressor":
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
+    ) -> "CSIDRegressor":
         """Identify the system from examples.
 
         Parameters
         ----------
         X : data frame (pandas, polars, Arrow) or array, (M, N)
-            NaN, None and null are missing cells.
+            NaN, None and null are missing cells. Or rows that need not fit into memory: `ParquetRows`, `Batches`, the
+            path of a Parquet file or folder, or an iterator of batches (X, y).
         y : array-like, (M,) or (M, K)
+            With a path, the name of the column, or names; with other rows out of memory, nothing.
         sample_weight : array-like (M,), optional
+            With a path, the name of a column.
         X_val, y_val : rows to stop early on, instead of rows held out from X.
         """
+        rows_in_batches = rows_of(X, y, sample_weight)
+        if rows_in_batches is not None:
+            return self._fit_batches(rows_in_batches, X_val, y_val)
         continued = self.warm_start and hasattr(self, "cpd_")
         X = check_table(X, self, min_rows=2)
         validate_data(self, X, skip_check_array=True, reset=not continued)
@@ -246,9 +255,9 @@ class CSIDRegressor(TensorRegressor):
         counted = np.flatnonzero(weights)
         train, held_out = self._split(counted, X_val, rng)
         if continued:
-            self._check_continuable(y)
+            self._check_continuable(1 if y.ndim == 1 else y.shape[1])
             encoding = self.encoding_
-            rows = encoding.encode(X, n_rows)
+            rows = encoding.encode_training(X, n_rows)
         else:
             encoding, rows = fit_encoding(
                 X,
@@ -276,7 +285,32 @@ class CSIDRegressor(TensorRegressor):
         results, sums = self._fit_members(problem, validation, options, starts, rng, pmf)
         self._keep(results, encoding, joint, centre, scale, problem.n_rows)
         self._one_output = y.ndim == 1
-        self._stream = None if sums is None else Stream(sums, centre, scale)
+        self._stream = None if sums is None else Stream.begun(sums, problem.total_weight, centre, scale)
+        return self
+
+    def _fit_batches(self, given: Rows, X_val: Any, y_val: Any) -> "CSIDRegressor":
+        """The same fit to rows that are encoded into a code file; missing cells follow the product of marginals."""
+        continued = self.warm_start and hasattr(self, "cpd_")
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        check_together(X_val, y_val)
+        with self._opened(given, reset=not continued) as rows:
+            options, names = self._options(), self._names()
+            roles = roles_of(rows.n_rows, *self._split(rows.counted, X_val, rng))
+            with row_progress(bool(self.verbose), 2 * rows.n_rows, "rows read") as on_rows:
+                encoder = Encoder(rows, roles, self._checked_batch, self._threads(), on_rows)
+                survey = encoder.survey(names, categorical_flags(self.categorical_features, names))
+                centre, scale = survey.moments.centre_and_scale()
+                if continued:
+                    self._check_continuable(len(centre))
+                modes = survey.sketch.modes(self.levels, self.interpolation, self.missing)
+                encoding, problem, validation = encoder.write(self.encoding_ if continued else modes, centre, scale)
+            if X_val is not None:
+                validation = self._given_validation(encoding, X_val, y_val, centre, scale)
+            starts = [member.standardised(centre, scale) for member in self.members_] if continued else []
+            results, sums = self._fit_members(problem, validation, options, starts, rng, None)
+        self._keep(results, encoding, None, centre, scale, problem.n_rows)
+        self._one_output = survey.one_output
+        self._stream = None if sums is None else Stream.begun(sums, problem.total_weight, centre, scale)
         return self
 
     @available_if(_keeps_sums)  # type: ignore[untyped-decorator]
@@ -286,8 +320,8 @@ class CSIDRegressor(TensorRegressor):
 
         Levels, their marginals and the units of y stay those of the first call, so let its rows be many and typical. A
         number beyond the levels counts as the nearest of them, and a category never seen is averaged over, as in
-        `predict`. A new row counts ten times as much as rows before it do on average, and memory does not grow with
-        them. `validation_history_` goes on with the error on the new rows before they were used.
+        `predict`. A new row counts three times as much as rows before it do on average; memory does not grow with them.
+        `validation_history_` goes on with the error on the new rows before they were used.
 
         Parameters
         ----------
@@ -302,9 +336,9 @@ class CSIDRegressor(TensorRegressor):
             raise ValueError("the model was fitted with solver='als', which keeps no sums over rows: fit it anew.")
         X, n_rows = self._checked(X)
         y = check_targets(y, n_rows)
-        self._check_continuable(y, "partial_fit")
+        self._check_continuable(1 if y.ndim == 1 else y.shape[1], "partial_fit")
         weights = check_weights(sample_weight, n_rows, fewest=1)
-        rows, stream = self.encoding_.encode(X, n_rows), self._stream
+        rows, stream = self.encoding_.encode_training(X, n_rows), self._stream
         targets = (y.reshape(n_rows, -1) - stream.centre) / stream.scale
         problem = problem_of(self.encoding_, rows, weights, targets)
         if not weights.all():
@@ -420,8 +454,7 @@ class CSIDRegressor(TensorRegressor):
         rows = encoding.encode(X_val, n_rows)
         return problem_of(encoding, rows, np.ones(n_rows), (targets - centre) / scale)
 
-    def _check_continuable(self, y: Array, how: str = "warm_start") -> None:
-        outputs = 1 if y.ndim == 1 else y.shape[1]
+    def _check_continuable(self, outputs: int, how: str = "warm_start") -> None:
         if self.cpd_.n_outputs != outputs:
             raise ValueError(
                 f"{how} continues a fit of {self.cpd_.n_outputs} output(s), but y has {outputs}: "
@@ -506,4 +539,5 @@ def _bootstrap(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Pro
     """Rows drawn with replacement, and the rows that were not drawn."""
     counts = np.bincount(rng.integers(problem.n_rows, size=problem.n_rows), minlength=problem.n_rows)
     left_out = counts == 0
-    return problem.reweighted(counts.astype(np.float64)), problem.take(left_out) if left_out.any() else None
+    out_of_bag = problem.reweighted(left_out.astype(np.float64)) if left_out.any() else None
+    return problem.reweighted(counts.astype(np.float64)), out_of_bag

@@ -12,6 +12,8 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 Positions = NDArray[np.float32] | NDArray[np.uint16]
 
+_ROWS_AT_ONCE = 1 << 20
+
 
 class Known(Protocol):
     """What is known of samples without looking at a row; see `Problem`."""
@@ -56,6 +58,7 @@ class Problem:
     ordered : (N,) how many of them, from the first, have neighbours (0 for a category).
     marginals : N arrays p_n (I_n,), the rank-one PMF.
     within : (K,) sums of squares inside merged cells, constant in the factors.
+    mapped : whether the rows are in a file, and arrays are views of it: then rows are not put in another order.
     """
 
     codes: Codes
@@ -66,6 +69,7 @@ class Problem:
     ordered: NDArray[np.intp]
     marginals: tuple[Array, ...]
     within: Array = field(default_factory=lambda: np.zeros(1))
+    mapped: bool = False
 
     def __post_init__(self) -> None:
         for name in ("codes", "fractions"):
@@ -96,11 +100,19 @@ class Problem:
     @cached_property
     def incomplete(self) -> NDArray[np.intp]:
         """Rows in which some predictor is missing."""
-        return np.flatnonzero((self.codes == self.levels).any(axis=1))
+        lacking = np.zeros(self.n_rows, np.bool_)
+        for codes, I_n in zip(self.codes.T, self.levels, strict=True):
+            lacking |= codes == I_n
+        return np.flatnonzero(lacking)
+
+    @cached_property
+    def unweighted(self) -> bool:
+        """Whether every row counts once."""
+        return bool((self.weights == 1.0).all())
 
     @cached_property
     def roots(self) -> Array:
-        return np.sqrt(self.weights)
+        return self.weights if self.unweighted else np.sqrt(self.weights)
 
     @cached_property
     def total_weight(self) -> float:
@@ -115,7 +127,11 @@ class Problem:
     @property
     def squares(self) -> Array:
         """(K,) sums of the squares of the targets about their mean, without those inside merged cells."""
-        return np.asarray(self.weights @ (self.targets - self.mean) ** 2)
+        mean, sums = self.mean, np.zeros(self.n_outputs)
+        for start in range(0, self.n_rows, _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            sums += self.weights[part] @ (self.targets[part] - mean) ** 2
+        return sums
 
     @property
     def least(self) -> Array:
@@ -137,8 +153,8 @@ class Problem:
 
     @property
     def data_bytes(self) -> int:
-        """Bytes of the encoded samples."""
-        return self.codes.nbytes + self.fractions.nbytes + self.weights.nbytes + self.targets.nbytes
+        """Bytes of the encoded samples in memory, as many where they are in a file."""
+        return self.codes.nbytes + 4 * self.fractions.size + self.weights.nbytes + self.targets.nbytes
 
     def take(self, rows: NDArray[Any]) -> "Problem":
         """The problem on some of its rows, given by index or mask."""
@@ -149,6 +165,7 @@ class Problem:
             weights=self.weights[rows],
             targets=self.targets[rows],
             within=np.zeros(self.n_outputs),
+            mapped=False,
         )
 
     def with_weights(self, weights: Array) -> "Problem":
@@ -171,7 +188,9 @@ class Problem:
         return other
 
     def reweighted(self, factors: Array) -> "Problem":
-        """The problem with its weights multiplied; rows of factor 0 are dropped."""
+        """The problem with its weights multiplied; rows of factor 0 are dropped, unless rows are in a file."""
+        if self.mapped:
+            return self.with_weights(self.weights * factors)
         kept = factors > 0
         part = self.take(kept)
         return replace(part, weights=part.weights * factors[kept])
@@ -205,8 +224,10 @@ def _columns_of_cells(problem: Problem) -> list[NDArray[Any]]:
 def ordered_by_cell(problem: Problem) -> Problem:
     """The same rows in an order that depends on their cells alone, so that sums over them round the same.
 
-    Rows on the same cell keep their order.
+    Rows on the same cell keep their order. Rows in a file stay as they are.
     """
+    if problem.mapped:
+        return problem
     order = np.argsort(_hash_rows(_columns_of_cells(problem)), kind="stable")
     return replace(problem.take(order), within=problem.within)
 
@@ -214,8 +235,10 @@ def ordered_by_cell(problem: Problem) -> Problem:
 def merge_repeated_cells(problem: Problem) -> Problem:
     """Merge rows that fall on the same cell into one with their summed weight and mean target: Eq. (5) to Eq. (6).
 
-    The objective is unchanged: the spread inside a cell is kept in `within`.
+    The objective is unchanged: the spread inside a cell is kept in `within`. Rows in a file stay as they are.
     """
+    if problem.mapped:
+        return problem
     columns = _columns_of_cells(problem)
     hashes = _hash_rows(columns)
     order = np.argsort(hashes, kind="stable")

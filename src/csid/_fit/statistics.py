@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ _FEWEST_ROWS_IN_PART, _EASY_PARTS, _MOST_PARTS = 16_384, 8, 64
 _PARTIAL_SUM_BYTES = 64 << 20
 _PARTIAL_PRODUCT_BYTES = 64 << 20
 _PARTIAL_PRODUCT_SHARE = 1.5  # of the encoded samples
+_MOST_PARTIAL_PRODUCT_BYTES = 2 << 30  # the same on any machine, as sums must be
 _MODES_MULTIPLIED_ANEW = 6
 _MOST_SPLITS = 2
 
@@ -68,14 +69,15 @@ def partial_products(
     Each level of splitting keeps one array of products, as far as memory is given to them.
     """
     everyone = np.arange(problem.n_modes, dtype=np.intp)
-    roots = problem.roots[:, None].astype(factors.table.dtype, copy=False)
+    roots = starts(problem, factors)
     if problem.n_modes <= _MODES_MULTIPLIED_ANEW:
         for k in range(problem.n_modes):
             yield k, roots, np.concatenate([everyone[:k], everyone[k + 1 :]])
         return
     S = factors.table.shape[1]
     bytes_each = factors.table.itemsize * S * problem.n_rows
-    allowed = max(_PARTIAL_PRODUCT_BYTES, _PARTIAL_PRODUCT_SHARE * problem.data_bytes) // bytes_each
+    budget = max(_PARTIAL_PRODUCT_BYTES, _PARTIAL_PRODUCT_SHARE * problem.data_bytes)
+    allowed = min(budget, _MOST_PARTIAL_PRODUCT_BYTES) // bytes_each
     depth = int(min(allowed, np.ceil(np.log2(problem.n_modes / _MODES_MULTIPLIED_ANEW)), _MOST_SPLITS))
     arrays = [np.empty((problem.n_rows, S), factors.table.dtype) for _ in range(depth)]
     branches = int(np.ceil((problem.n_modes / _MODES_MULTIPLIED_ANEW) ** (1.0 / depth))) if depth > 0 else 1
@@ -92,6 +94,13 @@ def partial_products(
             yield from visit(part, arrays[0], arrays[1:])
 
     yield from visit(everyone, roots, arrays)
+
+
+def starts(problem: Problem, factors: Factors) -> NDArray[Any]:
+    """What products of a row start from: the root of its weight, in the precision of the factors."""
+    if problem.unweighted:
+        return np.empty((0, 1), factors.table.dtype)
+    return problem.roots[:, None].astype(factors.table.dtype, copy=False)
 
 
 def multiply(
@@ -152,7 +161,7 @@ def level_sums(
 def output_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, Array]:
     """Sums over rows for the output mode: Gram matrix (S, S) shared by all outputs, right-hand sides (K, S)."""
     modes = np.arange(problem.n_modes, dtype=np.intp)
-    D, _, R = level_sums(problem, factors, -1, problem.roots[:, None].astype(factors.table.dtype), modes, workers)
+    D, _, R = level_sums(problem, factors, -1, starts(problem, factors), modes, workers)
     upper = np.triu(D[0])
     return upper + np.triu(upper, 1).T, R[0]
 

@@ -3,7 +3,7 @@
 pandas, polars and Arrow tables are read through narwhals, arrays through NumPy.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+MapColumns = Callable[[Callable[..., None], Iterable[Any], Iterable[Any]], Iterable[None]]
+"""What calls a function for every column and what belongs to it: `map`, or that of a pool of threads."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit.positions import as_numbers
+from csid.encoding.columns import MapColumns
 from csid.encoding.modes import Mode
 
 Array = NDArray[np.float64]
@@ -23,10 +24,20 @@ class LevelCounts:
         self.totals = [np.zeros(mode.n_levels) for mode in modes]
         self._linear = [mode.linear for mode in modes]
 
-    def update(self, codes: NDArray[Any], positions: NDArray[Any], weights: Array | None = None) -> None:
+    def update(
+        self,
+        codes: NDArray[Any],
+        positions: NDArray[Any],
+        weights: Array | None = None,
+        map_columns: MapColumns = map,
+    ) -> None:
         """Count rows: codes (M, N), positions (M, N) or (0, N); missing cells count for no level."""
-        for n, (total, linear) in enumerate(zip(self.totals, self._linear, strict=True)):
-            total += level_sums(codes[:, n], positions[:, n] if linear else None, weights, len(total))
+
+        def count(n: int, total: Array) -> None:
+            total += level_sums(codes[:, n], positions[:, n] if self._linear[n] else None, weights, len(total))
+
+        for _ in map_columns(count, range(len(self.totals)), self.totals):
+            pass
 
     def merge(self, other: "LevelCounts") -> Self:
         """Add the counts of other rows."""

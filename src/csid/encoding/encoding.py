@@ -1,6 +1,6 @@
 """A whole table encoded: the modes of all predictors and the marginals of their levels."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from csid._fit.positions import STEPS
 from csid._fit.problem import Codes, Positions
-from csid.encoding.columns import Column, read_columns
+from csid.encoding.columns import Column, MapColumns, read_columns
 from csid.encoding.counts import as_marginal, level_sums
 from csid.encoding.modes import Interpolation, Missing, Mode, OrdinalMode, fit_mode
 
 Array = NDArray[np.float64]
-MapColumns = Callable[[Callable[..., None], Iterable[Any], Iterable[Any]], Iterable[None]]
 
 _ROWS_PER_LEVEL_AND_PREDICTOR = 4
 _FEWEST_AUTO_LEVELS, _MOST_AUTO_LEVELS = 16, 255

@@ -11,8 +11,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from csid.encoding.columns import Column, describe, kinds_of, read_columns
-from csid.encoding.encoding import MapColumns, auto_levels
+from csid.encoding.columns import Column, MapColumns, describe, kinds_of, read_columns
+from csid.encoding.encoding import auto_levels
 from csid.encoding.lloyd_max import distinct, reduced, scaled
 from csid.encoding.modes import (
     MOST_LEVELS,

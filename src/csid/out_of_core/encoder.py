@@ -1,0 +1,197 @@
+"""From rows in batches to a code file: one pass for the levels, one for the codes."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._fit.problem import Problem
+from csid.encoding import Encoding, LevelCounts, Mode, Moments, TableSketch
+from csid.encoding.encoding import encode_columns
+from csid.inputs import check_targets, check_weights, number_of_rows
+from csid.out_of_core.code_file import CodeFile
+from csid.out_of_core.rows import Batch, OpenRows
+
+Array = NDArray[np.float64]
+
+TRAINED, HELD_OUT = 1, 2
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a first look at the rows says: sketches of the predictors, moments of the targets, and their form."""
+
+    sketch: TableSketch
+    moments: Moments
+    one_output: bool
+    weighted: bool
+
+
+@dataclass(frozen=True)
+class CheckedBatch:
+    """Rows that were checked: targets (m, K), weights (m,) or None; roles (m,), `TRAINED`, `HELD_OUT` or neither."""
+
+    X: Any
+    targets: Array
+    weights: Array | None
+    roles: NDArray[np.uint8]
+    one_output: bool
+    label: str
+
+    def __len__(self) -> int:
+        return len(self.roles)
+
+    def rows(self, role: int) -> NDArray[np.intp] | None:
+        """The rows of a role; None for all."""
+        own = self.roles == role
+        return None if own.all() else np.flatnonzero(own)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Reads rows in threads.
+
+    roles : (M,) of all rows.
+    check_table : what checks a batch of predictors, with the columns that all must have.
+    on_rows : called with the number of rows after each batch.
+    """
+
+    rows: OpenRows
+    roles: NDArray[np.uint8]
+    check_table: Callable[[Any], Any]
+    n_threads: int = 1
+    on_rows: Callable[[int], None] = lambda rows: None
+
+    def survey(self, names: list[str], categorical: list[bool | None]) -> Survey:
+        """Look at the rows to train on."""
+        sketch, moments, one_output, weighted = TableSketch(names, categorical), None, True, False
+        with self._threads() as map_columns:
+            for batch in self._batches():
+                train = batch.rows(TRAINED)
+                weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+                with _named(batch.label):
+                    sketch.update(batch.X, len(batch), batch.weights, train, map_columns)
+                if moments is None:
+                    moments, one_output = Moments(batch.targets.shape[1]), batch.one_output
+                moments.update(*((batch.targets, weights) if train is None else (batch.targets[train], weights[train])))
+                weighted |= batch.weights is not None
+        if moments is None:
+            raise ValueError("there are no rows: a fit needs at least 2.")
+        return Survey(sketch, moments, one_output, weighted)
+
+    def write(
+        self,
+        levels: Encoding | tuple[Mode, ...],
+        centre: Array,
+        scale: Array,
+        name: str = "",
+    ) -> tuple[Encoding, Problem, Problem | None]:
+        """Encode the rows into code files: those to train on, and those held out if any; `name` begins their names.
+
+        levels : with marginals, or modes whose marginals are counted.
+        """
+        modes = levels.modes if isinstance(levels, Encoding) else levels
+        counts = LevelCounts(modes)
+        sizes = {role: int(np.count_nonzero(self.roles == role)) for role in (TRAINED, HELD_OUT)}
+        with ExitStack() as stack:
+            map_columns = stack.enter_context(self._threads())
+            files = {
+                role: stack.enter_context(CodeFile.written(self.rows.folder / path, modes, sizes[role], len(centre)))
+                for role, path in ((TRAINED, f"{name}train"), (HELD_OUT, f"{name}held-out"))
+                if sizes[role]
+            }
+            filled = dict.fromkeys(files, 0)
+            for batch in self._batches():
+                for role, file in files.items():
+                    here = batch.rows(role)
+                    count = len(batch) if here is None else len(here)
+                    if count == 0:
+                        continue
+                    part = slice(filled[role], filled[role] + count)
+                    filled[role] += count
+                    codes, positions = file.codes[:, part].T, file.positions[:, part].T
+                    with _named(batch.label):
+                        self._fill(modes, batch, here, codes, positions, map_columns)
+                    targets, weights = batch.targets, batch.weights
+                    file.targets[part] = ((targets if here is None else targets[here]) - centre) / scale
+                    file.weights[part] = 1.0 if weights is None else weights if here is None else weights[here]
+                    if role == TRAINED:
+                        counts.update(codes, positions, None if weights is None else file.weights[part], map_columns)
+        encoding = levels if isinstance(levels, Encoding) else Encoding(modes, counts.marginals())
+        problems = {role: file.problem(encoding) for role, file in files.items()}
+        return encoding, problems[TRAINED], problems.get(HELD_OUT)
+
+    def _fill(
+        self,
+        modes: tuple[Mode, ...],
+        batch: CheckedBatch,
+        here: NDArray[np.intp] | None,
+        codes: NDArray[Any],
+        positions: NDArray[Any],
+        map_columns: Any,
+    ) -> None:
+        if here is None:
+            encode_columns(modes, batch.X, codes, positions, map_columns=map_columns)
+            return
+        every_code = np.empty((len(batch), len(modes)), codes.dtype, order="F")
+        every_position = np.zeros((len(batch) if len(positions) else 0, len(modes)), positions.dtype, order="F")
+        encode_columns(modes, batch.X, every_code, every_position, map_columns=map_columns)
+        codes[:] = every_code[here]
+        if len(positions):
+            positions[:] = every_position[here]
+
+    def _batches(self) -> Iterator[CheckedBatch]:
+        start, outputs = 0, None
+        for batch in self.rows.given.batches():
+            n_rows = number_of_rows(batch.X)
+            if n_rows == 0:
+                continue
+            checked = self._checked(batch, n_rows, start)
+            K = checked.targets.shape[1]
+            outputs = outputs or K
+            if outputs != K:
+                raise ValueError(f"{batch.label}: y has {K} outputs, where batches before it have {outputs}.")
+            start += n_rows
+            yield checked
+            self.on_rows(n_rows)
+        if start != len(self.roles):
+            raise ValueError(f"the rows changed while they were read: {len(self.roles)} at first, {start} later.")
+
+    def _checked(self, batch: Batch, n_rows: int, start: int) -> CheckedBatch:
+        with _named(batch.label):
+            X = self.check_table(batch.X)
+            y = check_targets(batch.y, n_rows)
+            weights = None if batch.weights is None else check_weights(batch.weights, n_rows, fewest=0)
+        roles = self.roles[start : start + n_rows]
+        if len(roles) < n_rows:
+            raise ValueError(f"the rows changed while they were read: there are more than {len(self.roles)} now.")
+        return CheckedBatch(X, y.reshape(n_rows, -1), weights, roles, y.ndim == 1, batch.label)
+
+    @contextmanager
+    def _threads(self) -> Iterator[Any]:
+        """What maps over columns."""
+        if self.n_threads == 1:
+            yield map
+        else:
+            with ThreadPoolExecutor(self.n_threads) as pool:
+                yield pool.map
+
+
+@contextmanager
+def _named(label: str) -> Iterator[None]:
+    """Errors say which rows they are about."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{label}: {error}") from error
+
+
+def roles_of(n_rows: int, train: NDArray[np.intp], held_out: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """What each row is for."""
+    roles = np.zeros(n_rows, np.uint8)
+    roles[train], roles[held_out] = TRAINED, HELD_OUT
+    return roles

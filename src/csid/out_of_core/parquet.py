@@ -1,0 +1,169 @@
+"""Rows of Parquet files: a file, a folder, or a data set of Arrow's."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+
+from csid.out_of_core.rows import Batch, Rows
+
+BATCH_ROWS = 1 << 17
+_KINDS = {
+    "null": (pa.types.is_null,),
+    "boolean": (pa.types.is_boolean,),
+    "number": (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal),
+    "text": (pa.types.is_string, pa.types.is_large_string),
+}
+
+
+class ParquetRows(Rows):
+    """Rows of a Parquet file, of all Parquet files of a folder, or of a `pyarrow.dataset.Dataset`.
+
+    Parameters
+    ----------
+    path : path or Dataset
+        The files of a folder are read in the order of their names; folders such as `year=2024` give a column `year`.
+    target : str or list of str
+        The column to predict, or several.
+    weight : str, optional
+        The column with the weights of the rows.
+    columns : list of str, optional
+        The predictors; all other columns if not given.
+    folder : path, optional
+        Where code files go while a model is fitted (three bytes a cell); the system's own for temporary files if not
+        given.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd
+    >>> from csid import CSIDRegressor, ParquetRows
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.uniform(-1, 1, (1000, 2)), columns=["a", "b"]).assign(y=lambda t: t.a * t.b)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table[:500].to_parquet(f"{folder}/first.parquet")
+    ...     table[500:].to_parquet(f"{folder}/second.parquet")
+    ...     model = CSIDRegressor(rank=2, random_state=0).fit(ParquetRows(folder, target="y"))
+    >>> bool(model.score(table[["a", "b"]], table["y"]) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | pyarrow.dataset.Dataset,
+        target: str | Sequence[str],
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        folder: str | PathLike[str] | None = None,
+    ) -> None:
+        self.path, self.target, self.weight, self.folder = path, target, weight, folder
+        self._data = _opened(path)
+        self._targets = [target] if isinstance(target, str) else list(target)
+        special = [*self._targets, *([] if weight is None else [weight])]
+        self.columns = list(columns) if columns is not None else self._others(special)
+        known = self._data.schema.names
+        for name in (*special, *self.columns):
+            if name not in known:
+                raise ValueError(f"{path} has no column {name!r}; it has {', '.join(map(repr, known))}.")
+
+    def __repr__(self) -> str:
+        return f"ParquetRows({str(self.path)!r}, target={self.target!r})"
+
+    def batches(self) -> Iterator[Batch]:
+        special = [*self._targets, *([] if self.weight is None else [self.weight])]
+        for label, batch in self._read([*self.columns, *special]):
+            table = pa.Table.from_batches([batch])
+            y = [_numbers(table[name], name, label) for name in self._targets]
+            weights = None if self.weight is None else _numbers(table[self.weight], self.weight, label)
+            yield Batch(table.select(self.columns), _side_by_side(y, self.target), weights, label)
+
+    def counts(self) -> Iterator[tuple[int, Any]]:
+        if self.weight is None:
+            for fragment in self._fragments():
+                with _named(fragment):
+                    yield fragment.count_rows(), None
+            return
+        for label, batch in self._read([self.weight]):
+            yield batch.num_rows, _numbers(pa.Table.from_batches([batch])[self.weight], self.weight, label)
+
+    def _others(self, special: Sequence[str]) -> list[str]:
+        return [name for name in self._data.schema.names if name not in special]
+
+    def _fragments(self) -> list[Any]:
+        return sorted(self._data.get_fragments(), key=lambda fragment: str(fragment.path))
+
+    def _read(self, columns: list[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Batches of some columns, file by file; a label says which rows of which file they are."""
+        for fragment in self._fragments():
+            with _named(fragment):
+                self._check(fragment)
+                scanner = fragment.scanner(
+                    schema=self._data.schema, columns=columns, batch_size=BATCH_ROWS, batch_readahead=2
+                )
+                row = 0
+                for batch in scanner.to_batches():
+                    if batch.num_rows:
+                        yield f"{fragment.path}, rows {row} to {row + batch.num_rows - 1}", batch
+                    row += batch.num_rows
+
+    def _check(self, fragment: Any) -> None:
+        """The columns of a file must be there, and be of the kind that they are in the first file."""
+        found = fragment.physical_schema
+        partitions = set(pyarrow.dataset.get_partition_keys(fragment.partition_expression))
+        for name in (*self.columns, *self._targets, *([] if self.weight is None else [self.weight])):
+            if name in partitions:
+                continue
+            if name not in found.names:
+                raise ValueError(f"{fragment.path} has no column {name!r}, which the files before it have.")
+            here, there = found.field(name).type, self._data.schema.field(name).type
+            if here != there and _kind(here) != _kind(there) and "null" not in (_kind(here), _kind(there)):
+                raise ValueError(
+                    f"{fragment.path}: column {name!r} has type {here}, but {there} in the files before it: "
+                    "write it with one type."
+                )
+
+
+def _opened(path: Any) -> pyarrow.dataset.Dataset:
+    if isinstance(path, pyarrow.dataset.Dataset):
+        return path
+    if not Path(path).exists():
+        raise FileNotFoundError(2, "there is no such file or folder", str(path))
+    try:
+        data = pyarrow.dataset.dataset(path, format="parquet", partitioning="hive", exclude_invalid_files=False)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
+    if not data.files:
+        raise ValueError(f"{path} has no Parquet files.")
+    return data
+
+
+@contextmanager
+def _named(fragment: Any) -> Iterator[None]:
+    """Errors of Arrow name the file that they are about."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{fragment.path} cannot be read as Parquet: {error}") from error
+
+
+def _kind(type_: pa.DataType) -> str:
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    for kind, tests in _KINDS.items():
+        if any(belongs(type_) for belongs in tests):
+            return kind
+    return str(type_)
+
+
+def _numbers(column: pa.ChunkedArray, name: str, label: str) -> Any:
+    if _kind(column.type) != "number":
+        raise ValueError(f"{label}: column {name!r} has type {column.type}, where numbers are expected.")
+    return column.cast(pa.float64()).to_numpy()
+
+
+def _side_by_side(columns: list[Any], target: str | Sequence[str]) -> Any:
+    return columns[0] if isinstance(target, str) else np.column_stack(columns)
