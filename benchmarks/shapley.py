@@ -1,12 +1,20 @@
-"""Seconds for exact Shapley values: csid's default model beside trees, on the same rows in the same run.
+"""Seconds for exact Shapley values: csid's default model beside trees and beside sampling, in the same run.
 
-    python benchmarks/shapley.py [--problem protein] [--rows 10000] [--background 100] [--tree-rows 10000]
+    python benchmarks/shapley.py [--problem protein] [--rows 10000] [--background 100] [--tree-rows 1000]
 
-csid explains with independent marginals, then over a background of rows. `shap.TreeExplainer` explains 1,000 trees of
-LightGBM over the same background ("interventional"), the same game; LightGBM's own `pred_contrib` explains them with
-another game, whose distribution follows the splits of the trees. `largest_gap` is how far values and mean prediction
-miss the prediction, relative to the spread of y. Each figure is of the second of two calls, the first on ten rows.
-Rows go to benchmarks/results/shapley.csv. Needs the package shap.
+Trees: csid explains with independent marginals, then over a background of rows. `shap.TreeExplainer` explains 1,000
+trees of LightGBM over the same background ("interventional"), the same game; LightGBM's own `pred_contrib` explains
+them with another game, whose distribution follows the splits of the trees. `largest_gap` is how far values and mean
+prediction miss the prediction, relative to the spread of y. Each figure is of the second of two calls, the first on
+ten rows. What goes over a background is measured on part of the rows. Rows go to benchmarks/results/shapley.csv.
+
+Sampling: explainers that know no more of a model than its predictions play csid's own game with csid's own model. A
+predictor outside a coalition is missing, so that a coalition costs them one prediction, and all coalitions of a row are
+predicted in one call. `error` is the root mean square of what they miss the exact values by, relative to that of the
+exact values. With few predictors all 2^N coalitions can be predicted instead, which is exact too: the last row. Rows go
+to benchmarks/results/shapley_sampling.csv.
+
+Needs the packages shap and shapiq.
 """
 
 import argparse
@@ -16,6 +24,7 @@ from collections.abc import Callable
 
 import numpy as np
 import shap
+import shapiq
 from lightgbm import LGBMRegressor
 
 import problems
@@ -24,6 +33,8 @@ from csid import BayesianCSIDRegressor
 from csid.explain import shapley_values
 
 TREES = 1000
+BUDGETS = (190, 1900, 19000)
+"""Predictions of a row for a sampling explainer."""
 
 
 def measure(
@@ -46,24 +57,61 @@ def measure(
     results.append("shapley", row | results.provenance())
 
 
+def sample(model: BayesianCSIDRegressor, X: np.ndarray, about: dict[str, object]) -> None:
+    """Explain rows by sampling, with more and more predictions, and write down the time and the error."""
+    rows, N = X.shape
+    exact = shapley_values(model, X)
+
+    def game(row: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda coalitions: model.predict(np.where(np.atleast_2d(coalitions), row, np.nan))
+
+    def by_shap(budget: int) -> list[np.ndarray]:
+        explainer = shap.PermutationExplainer(
+            model.predict, lambda inside, row: np.where(inside, row, np.nan)[None], seed=0
+        )
+        return list(explainer(X, max_evals=budget, batch_size=budget, silent=True).values)
+
+    def by_permutations(budget: int) -> list[np.ndarray]:
+        sampler = shapiq.PermutationSamplingSV(n=N, random_state=0)
+        return [sampler.approximate(budget, game(row)).get_n_order_values(1) for row in X]
+
+    def by_all_coalitions(budget: int) -> list[np.ndarray]:
+        return [shapiq.ExactComputer(game=game(row), n_players=N)("SV").get_n_order_values(1) for row in X]
+
+    explainers = {"shap.PermutationExplainer": by_shap, "shapiq.PermutationSamplingSV": by_permutations}
+    runs = [(name, explain, budget) for name, explain in explainers.items() for budget in BUDGETS]
+    for name, explain, budget in [*runs, ("shapiq.ExactComputer", by_all_coalitions, 2**N)]:
+        explain(BUDGETS[0])  # compiled, and read from the disk
+        started = time.perf_counter()
+        values = np.array(explain(budget))
+        seconds = time.perf_counter() - started
+        error = float(np.sqrt(np.mean((values - exact) ** 2) / np.mean(exact**2)))
+        row = about | {"method": name, "rows": rows, "evaluations": budget}
+        row |= {"seconds": f"{seconds:.3f}", "error": f"{error:.2e}"}
+        print(row)
+        results.append("shapley_sampling", row | results.provenance())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problem", default="protein")
     parser.add_argument("--rows", type=int, default=10_000, help="to explain")
     parser.add_argument("--background", type=int, default=100, help="rows of the background")
-    parser.add_argument("--data-rows", type=int, help="to explain with csid over the background, instead of --rows")
-    parser.add_argument("--tree-rows", type=int, help="to explain with shap.TreeExplainer, instead of --rows")
+    parser.add_argument("--data-rows", type=int, default=1000, help="to explain with csid over the background")
+    parser.add_argument("--tree-rows", type=int, default=1000, help="to explain with shap.TreeExplainer")
+    parser.add_argument("--sampled-rows", type=int, default=10, help="to explain by sampling")
     parser.add_argument("--effort", default="default", choices=["fast", "default", "best"])
     arguments = parser.parse_args()
     problem = problems.load(arguments.problem)
-    X, y = problem.X.apply(lambda column: column.cat.codes if column.dtype == "category" else column), problem.y
+    table = problem.X.apply(lambda column: column.cat.codes if column.dtype == "category" else column)
+    X, y = table.to_numpy(dtype=float), problem.y
     train, test = problems.split(problem, 0)
     order = np.concatenate([test, train])[: arguments.rows]
-    explained, background = X.iloc[order], X.iloc[train[: arguments.background]]
+    explained, background = X[order], X[train[: arguments.background]]
     spread = float(np.std(y))
     about = {"problem": problem.name, "threads": os.cpu_count(), "background": 0}
 
-    model = BayesianCSIDRegressor(effort=arguments.effort, random_state=0).fit(X.iloc[train], y[train])
+    model = BayesianCSIDRegressor(effort=arguments.effort, random_state=0).fit(X[train], y[train])
     about["components"] = model.cpd_.rank
     print(f"csid has {model.cpd_.rank} components on {model.encoding_.levels.tolist()} levels")
     values = model.predict(explained)
@@ -82,9 +130,11 @@ def main() -> None:
     measure("csid with intervals", about, by_csid_with_draws, arguments.rows, values, mean, spread)
     over_rows = about | {"background": arguments.background}
     mean = float(model.predict(background).mean())
-    measure("csid", over_rows, by_csid_over_rows, arguments.data_rows or arguments.rows, values, mean, spread)
+    measure("csid", over_rows, by_csid_over_rows, arguments.data_rows, values, mean, spread)
 
-    trees = LGBMRegressor(n_estimators=TREES, random_state=0, verbose=-1).fit(X.iloc[train], y[train])
+    sample(model, explained[: arguments.sampled_rows], about)
+
+    trees = LGBMRegressor(n_estimators=TREES, random_state=0, verbose=-1).fit(X[train], y[train])
     about["components"] = over_rows["components"] = TREES
     values = trees.predict(explained)
     explainer = shap.TreeExplainer(trees, background, feature_perturbation="interventional")
@@ -97,7 +147,7 @@ def main() -> None:
 
     measure("lightgbm pred_contrib", about, by_lightgbm, arguments.rows, values, 0.0, spread)
     mean = float(explainer.expected_value)
-    measure("shap.TreeExplainer", over_rows, by_shap, arguments.tree_rows or arguments.rows, values, mean, spread)
+    measure("shap.TreeExplainer", over_rows, by_shap, arguments.tree_rows, values, mean, spread)
 
 
 if __name__ == "__main__":
