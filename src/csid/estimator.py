@@ -1,7 +1,7 @@
 """What both regressors share: reading a table, predicting with the tensor, and reading the model."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from numbers import Integral
@@ -24,6 +24,7 @@ from csid.inputs import categorical_flags, check_table, number_of_rows
 from csid.model_file import Arrays, Section, pack_encoding, pack_pmf, unpack_encoding, unpack_pmf, write
 from csid.out_of_core import OpenRows, Rows, opened
 from csid.pmf import JointPMF, fit_joint_pmf
+from csid.report import write_report
 from csid.schema import Schema
 
 Array = NDArray[np.float64]
@@ -110,6 +111,42 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "schema": None if self.schema_ is None or not self._is_of(self.schema_) else self.schema_.as_json(),
         }
         write(path, header | entries, arrays | more)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        title: str | None = None,
+        targets: Sequence[str] | None = None,
+    ) -> None:
+        """Write a page about the fitted model: one HTML file that opens from disk, and predicts in the browser.
+
+        It shows how good the model is, its predictors by importance, what each and the strongest pairs do, calibration
+        and convergence, and has a panel where a reader changes a row and sees its prediction, interval and exact
+        Shapley values.
+
+        Parameters
+        ----------
+        path : of the page, such as "model.html"; a file that was there before stays whole until the new one is.
+        X, y : rows that the model has not seen, optional
+            The figures on how good it is are of these. Without y, rows of X are only offered to start from.
+        title : of the page.
+        targets : names of the outputs; if not given, those of the file that the model was fitted to, or y1, y2, …
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from csid import CSIDRegressor
+        >>> X = np.random.default_rng(0).uniform(size=(80, 2))
+        >>> y = X.prod(axis=1)
+        >>> model = CSIDRegressor(rank=2, random_state=0).fit(X[:50], y[:50])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(f"{folder}/model.html", X[50:], y[50:], title="A product")
+        """
+        write_report(self, path, X, y, title=title, targets=targets)
 
     @classmethod
     def _unpacked(cls, header: Section, arrays: Arrays) -> Self:

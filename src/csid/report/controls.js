@@ -1,0 +1,60 @@
+// A control for a predictor: a slider with a box, or a list, and a check box for a missing cell.
+
+class Control {
+  constructor(predictor, n, changed) {
+    this.predictor = predictor;
+    this.changed = changed;
+    const id = `cell-${n}`;
+    this.missing = element("input", { type: "checkbox", id: `${id}-missing`, on: { change: () => changed(this.missing.checked ? null : this.last) } });
+    const box = element("label", { class: "missing", for: `${id}-missing` }, this.missing, "missing", element("span", { class: "hidden" }, ` ${predictor.name}`));
+    this.note = element("span", { class: "beyond", hidden: true }, "beyond the training data");
+    const inputs = predictor.isNumber && !predictor.words.length ? this.#numberInputs(id) : this.#listInputs(id);
+    const name = element("label", { class: "name", for: id }, predictor.name);
+    this.node = element("div", { class: "control" }, element("div", { class: "head" }, name, this.note, box), element("div", { class: "inputs" }, ...inputs));
+    this.last = predictor.isNumber ? predictor.grid[predictor.grid.length >> 1] : predictor.known ? 0 : -1; // when ticked off
+  }
+
+  #numberInputs(id) {
+    const { grid, date, name } = this.predictor, low = grid[0], high = grid.at(-1);
+    const whole = grid.every(Number.isInteger);
+    const step = whole ? 1 : "any";
+    this.slider = element("input", { type: "range", id, min: low, max: high, step: whole ? 1 : (high - low) / 1000 || 1, on: { input: () => this.changed(Number(this.slider.value)) } });
+    this.box = element("input", {
+      type: date ? "date" : "number", step, "aria-label": `${name}, exact value`,
+      on: { input: () => this.#fromBox() },
+    });
+    return [this.slider, this.box];
+  }
+
+  #listInputs(id) {
+    const { isNumber, words, categories } = this.predictor;
+    const names = isNumber ? words : categories;
+    const options = names.map((name, at) => element("option", { value: at }, String(name)));
+    if (!isNumber) options.push(element("option", { value: -1 }, "(never seen in training)"));
+    this.list = element("select", { id, on: { change: () => this.changed(Number(this.list.value)) } }, ...options);
+    return [this.list];
+  }
+
+  #fromBox() {
+    const value = this.predictor.date ? Date.parse(this.box.value) / 86400e3 : parseFloat(this.box.value);
+    if (Number.isFinite(value)) this.changed(value, this.box);
+  }
+
+  // Show a cell, without telling that it changed; what is being typed in is left alone.
+  show(cell, from = null) {
+    const missing = cell === null;
+    if (!missing) this.last = cell;
+    this.missing.checked = missing;
+    this.node.classList.toggle("is-missing", missing);
+    const value = missing ? this.last : cell;
+    if (this.list) {
+      this.list.value = String(value);
+      return;
+    }
+    const { grid, date } = this.predictor;
+    this.slider.value = String(value);
+    this.slider.setAttribute("aria-valuetext", missing ? "missing" : formatCell(this.predictor, cell));
+    if (from !== this.box) this.box.value = date ? formatDate(value) : String(Number(value.toPrecision(12)));
+    this.note.hidden = missing || (grid[0] <= cell && cell <= grid.at(-1));
+  }
+}

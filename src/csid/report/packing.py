@@ -1,0 +1,56 @@
+"""Numbers as text that a page can carry: bytes of the same weight together, deflated, in base 64."""
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Place = tuple[int, int]
+"""Where an array stands in the numbers of a page: its start and its length."""
+
+_LARGEST = 2.0**30  # of a fixed-point number: differences of two fit into 32 bits
+
+
+class Packing:
+    """Arrays of a page, one after the other: doubles, and cells of factors as whole numbers of 32 bits."""
+
+    def __init__(self) -> None:
+        self._doubles: list[Array] = []
+        self._cells: list[NDArray[np.uint32]] = []
+        self._n_doubles = self._n_cells = 0
+
+    def doubles(self, values: Any) -> Place:
+        """Keep an array with all its digits, row after row."""
+        array = np.asarray(values, dtype=np.float64).ravel()
+        self._doubles.append(array)
+        self._n_doubles += array.size
+        return self._n_doubles - array.size, array.size
+
+    def cells(self, A: Array) -> tuple[int, Place]:
+        """Keep a factor (I, R) as fixed-point numbers, whose units, one for each column, are kept as doubles.
+
+        The unit is 2^-30 of the largest entry: finer than the 24 bits that draws are kept with. Each level is told by
+        its difference from the one before, which is small where factors are smooth; its sign is the lowest bit.
+        """
+        largest = np.abs(A).max(axis=0)
+        units = np.where(largest > 0.0, largest, 1.0) / _LARGEST
+        steps: NDArray[np.int64] = np.diff(np.rint(A / units), axis=0, prepend=0.0).astype(np.int64)
+        self._cells.append(((steps << 1) ^ (steps >> 63)).astype(np.uint32).ravel())
+        self._n_cells += A.size
+        return self._n_cells - A.size, self.doubles(units)
+
+    def texts(self) -> dict[str, str]:
+        """All doubles and all cells, in base 64."""
+        nothing = np.empty(0)
+        return {
+            "doubles": _packed(np.concatenate([nothing, *self._doubles]).astype("<f8")),
+            "cells": _packed(np.concatenate([nothing.astype(np.uint32), *self._cells]).astype("<u4")),
+        }
+
+
+def _packed(array: NDArray[Any]) -> str:
+    shuffled = np.ascontiguousarray(array.view(np.uint8).reshape(-1, array.itemsize).T)
+    return base64.b64encode(zlib.compress(shuffled.tobytes(), 7)).decode("ascii")

@@ -1,0 +1,82 @@
+// What two predictors do together, as heat maps.
+
+const PAIR = { width: 400, height: 330, left: 66, right: 10, top: 8, bottom: 78 };
+const CELLS = 26;
+
+// Cells of a predictor at which a map is drawn, with the names of some.
+function stops(predictor) {
+  if (!predictor.isNumber || predictor.words.length) {
+    const levels = Array.from({ length: predictor.known }, (_, level) => level);
+    const frequent = levels.sort((a, b) => predictor.marginal[b] - predictor.marginal[a]).slice(0, 12).sort((a, b) => a - b);
+    return frequent.map((level) => (predictor.isNumber ? predictor.grid[level] : level));
+  }
+  const { grid } = predictor, low = grid[0], high = grid.at(-1);
+  if (grid.length <= CELLS) return Array.from(grid);
+  return Array.from({ length: CELLS }, (_, i) => low + ((high - low) * (i + 0.5)) / CELLS);
+}
+
+// A surface less what each of the two does alone, both weighted evenly over the cells drawn.
+function beyondEach(surface) {
+  const average = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+  const rows = surface.map(average), columns = surface[0].map((_, j) => average(surface.map((row) => row[j])));
+  const all = average(rows);
+  return surface.map((row, i) => row.map((value, j) => value - rows[i] - columns[j] + all));
+}
+
+function pairDrawing(model, i, n, k, target, beyond) {
+  const { width, height, left, right, top, bottom } = PAIR;
+  const [across, up] = [model.predictors[i], model.predictors[n]];
+  const [firsts, seconds] = [stops(across), stops(up)];
+  let surface = model.surface(i, n, firsts, seconds, k);
+  if (beyond) surface = beyondEach(surface);
+  const flat = surface.flat();
+  let [low, high] = [Math.min(...flat), Math.max(...flat)];
+  if (beyond) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
+  const share = (value) => (high > low ? (value - low) / (high - low) : 0.5);
+  const stepX = (width - left - right) / firsts.length, stepY = (height - top - bottom) / seconds.length;
+  const cells = surface.flatMap((row, a) =>
+    row.map((value, b) => {
+      const place = { x: round(left + a * stepX), y: round(height - bottom - (b + 1) * stepY), width: round(stepX + 0.4), height: round(stepY + 0.4) };
+      const words = `${across.name} ${formatCell(across, firsts[a])}, ${up.name} ${formatCell(up, seconds[b])}: ${formatNumber(value)}`;
+      const cell = drawn("rect", place, drawn("title", {}, words));
+      cell.style.fill = heat(share(value), beyond);
+      return cell;
+    }),
+  );
+  const named = (count, most) => (at) => at % Math.ceil(count / most) === 0;
+  const namesAcross = firsts.filter((_, a) => named(firsts.length, 6)(a));
+  const parts = [
+    ...cells,
+    ...namesAcross.map((cell) => label(left + (firsts.indexOf(cell) + 0.5) * stepX, height - bottom + 15, shortened(formatCell(across, cell, 3), 9), "middle")),
+    ...seconds
+      .map((cell, b) => [cell, b])
+      .filter(([, b]) => named(seconds.length, 8)(b))
+      .map(([cell, b]) => label(left - 6, height - bottom - (b + 0.5) * stepY + 4, shortened(formatCell(up, cell, 3), 9), "end")),
+    label(left + (width - left - right) / 2, height - bottom + 33, shortened(across.name, 44), "middle", { class: "name" }),
+    label(12, top + (height - top - bottom) / 2, shortened(up.name, 36), "middle", {
+      class: "name",
+      transform: `rotate(-90 12 ${top + (height - top - bottom) / 2})`,
+    }),
+    ...legend(low, high, beyond),
+  ];
+  const words = `${beyond ? "Interaction in" : "Mean"} ${target} by ${across.name} and ${up.name}: from ${formatNumber(low)} to ${formatNumber(high)}.`;
+  return drawing(width, height, words, ...parts);
+}
+
+// Colours go from low to high; a difference has a middle.
+function heat(share, beyond) {
+  if (!beyond) return `color-mix(in oklab, var(--heat-low), var(--heat-high) ${round(100 * share)}%)`;
+  const [side, strength] = share < 0.5 ? ["--negative", 1 - 2 * share] : ["--positive", 2 * share - 1];
+  return `color-mix(in oklab, var(--heat-middle), var(${side}) ${round(100 * strength)}%)`;
+}
+
+function legend(low, high, beyond) {
+  const { width, height, left, right } = PAIR, count = 24, y = height - 22, step = (width - left - right - 130) / count;
+  const from = left + 65;
+  const bars = Array.from({ length: count }, (_, i) => {
+    const bar = drawn("rect", { x: round(from + i * step), y, width: round(step + 0.4), height: 9 });
+    bar.style.fill = heat(i / (count - 1), beyond);
+    return bar;
+  });
+  return [...bars, label(from - 8, y + 9, formatNumber(low), "end"), label(width - right - 57, y + 9, formatNumber(high))];
+}

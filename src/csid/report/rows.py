@@ -1,0 +1,38 @@
+"""Rows that a reader can start from: a typical one, and some of the data."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid.encoding import Encoding, Mode, OrdinalMode
+from csid.encoding.columns import read_columns
+
+Array = NDArray[np.float64]
+Row = list[float | int | None]
+"""A cell for each predictor: a number; the position of a category, -1 for one never seen; None for a missing one."""
+
+
+def typical_row(encoding: Encoding) -> Row:
+    """Medians of numbers, and the most frequent categories."""
+    return [_typical(mode, p) for mode, p in zip(encoding.modes, encoding.marginals, strict=True)]
+
+
+def example_rows(encoding: Encoding, X: Any, chosen: NDArray[np.intp]) -> list[Row]:
+    """Some rows of a table, by their positions."""
+    columns = [_cells(mode, column, chosen) for mode, column in zip(encoding.modes, read_columns(X), strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _typical(mode: Mode, p: Array) -> float | int | None:
+    if isinstance(mode, OrdinalMode):
+        observed = np.cumsum(p[: len(mode.grid)])
+        return float(mode.grid[min(int(np.searchsorted(observed, 0.5 * observed[-1])), len(mode.grid) - 1)])
+    return int(np.argmax(p[: len(mode.categories)])) if mode.categories else None
+
+
+def _cells(mode: Mode, column: Any, chosen: NDArray[np.intp]) -> Row:
+    if isinstance(mode, OrdinalMode):
+        return [None if np.isnan(value) else value for value in column.numbers()[chosen].tolist()]
+    values, places = column.values(), {category: at for at, category in enumerate(mode.categories)}
+    return [None if values[m] is None else places.get(values[m], -1) for m in chosen.tolist()]

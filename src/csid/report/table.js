@@ -1,0 +1,68 @@
+// The predictors as a table that can be searched and sorted.
+
+class PredictorTable {
+  constructor(model, shares, place) {
+    this.rows = model.predictors.map((predictor, n) => ({
+      n,
+      name: predictor.name,
+      kind: kindOf(predictor),
+      total: shares.total[n],
+      first: shares.first[n],
+    }));
+    this.sort = { by: "total", falling: true };
+    this.k = 0;
+    this.body = element("tbody");
+    this.heads = ["name", "kind", "total", "first"].map((by) => this.#head(by));
+    this.count = element("p", { class: "note", "aria-live": "polite" });
+    this.search = element("input", { type: "search", id: "find", placeholder: "Find a predictor", "aria-label": "Find a predictor", on: { input: () => this.show() } });
+    const caption = element("caption", { class: "hidden" }, "Predictors and their shares of the variance of the prediction");
+    const table = element("table", { class: "predictors" }, caption, element("thead", {}, element("tr", {}, ...this.heads)), this.body);
+    const region = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of predictors" }, table);
+    place.append(element("div", { class: "toolbar" }, this.search, this.count), region);
+  }
+
+  #head(by) {
+    const words = { name: "Predictor", kind: "Kind", total: "Share in all", first: "Alone" }[by];
+    const button = element("button", { type: "button", on: { click: () => this.#sortBy(by) } }, words);
+    return element("th", { scope: "col", "data-by": by }, button);
+  }
+
+  #sortBy(by) {
+    this.sort = { by, falling: this.sort.by === by ? !this.sort.falling : by !== "name" && by !== "kind" };
+    this.show();
+  }
+
+  show(k = this.k) {
+    this.k = k;
+    const { by, falling } = this.sort, sought = this.search.value.trim().toLowerCase();
+    const key = (row) => (Array.isArray(row[by]) ? row[by][k] : row[by]);
+    const order = (a, b) => (typeof key(a) === "string" ? key(a).localeCompare(key(b), "en", { numeric: true }) : key(a) - key(b));
+    const found = this.rows.filter((row) => row.name.toLowerCase().includes(sought)).sort((a, b) => (falling ? -1 : 1) * order(a, b) || a.n - b.n);
+    for (const head of this.heads) {
+      if (head.dataset.by === by) head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    }
+    const largest = Math.max(...this.rows.map((row) => row.total[k]), 1e-300);
+    this.body.replaceChildren(...found.map((row) => this.#row(row, k, largest)));
+    this.count.textContent = found.length === this.rows.length ? `${found.length} predictors` : `${found.length} of ${this.rows.length} predictors`;
+  }
+
+  #row({ n, name, kind, total, first }, k, largest) {
+    const bar = element("span", { class: "bar", "aria-hidden": "true" }, element("span", { class: "in-all" }), element("span", { class: "alone" }));
+    bar.children[0].style.width = `${(100 * total[k]) / largest}%`;
+    bar.children[1].style.width = `${(100 * first[k]) / largest}%`;
+    return element(
+      "tr", {},
+      element("th", { scope: "row" }, element("a", { href: `#effect-${n}` }, name)),
+      element("td", { class: "kind" }, kind),
+      element("td", { class: "share" }, element("span", { class: "number" }, formatShare(total[k])), bar),
+      element("td", { class: "number" }, formatShare(first[k])),
+    );
+  }
+}
+
+function kindOf(predictor) {
+  if (!predictor.isNumber) return `${predictor.known} categories`;
+  if (predictor.words.length) return `${predictor.words.length} ordered words`;
+  return predictor.date ? "date" : "number";
+}
