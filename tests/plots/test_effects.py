@@ -124,6 +124,13 @@ def test_an_unknown_output(output: int | str) -> None:
         plots.effect(least_squares(outputs=2), "load", output=output)
 
 
+@pytest.mark.parametrize(("width", "angle"), [(6.0, 0.0), (3.0, 40.0), (1.2, 90.0)])
+def test_crowded_words_are_turned(width: float, angle: float) -> None:
+    _, ax = plt.subplots(figsize=(width, 2.0))
+    plots.effect(least_squares(), "city", ax=ax)
+    assert ax.get_xticklabels()[0].get_rotation() == angle
+
+
 def test_a_map_has_the_values_of_the_pair() -> None:
     model = least_squares()
     ax = plots.pair(model, "heat", "load")

@@ -43,6 +43,16 @@ def test_bars_say_what_the_cells_are() -> None:
     assert next(label.get_text() for label in grouped) == "3 others"
 
 
+def test_rows_of_any_table() -> None:
+    model = least_squares()
+    del model.feature_names_in_
+    texts = [
+        [label.get_text() for label in plots.waterfall(model, X, 1).get_yticklabels()]
+        for X in (rows().to_numpy(), rows().to_numpy().tolist())
+    ]
+    assert texts[0] == texts[1]
+
+
 def test_what_lowers_the_prediction_is_hatched() -> None:
     for bar in plots.waterfall(least_squares(), rows(), 3).patches:
         assert bool(bar.get_hatch()) == (bar.get_width() < 0)

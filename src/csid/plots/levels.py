@@ -20,7 +20,7 @@ _MOST_CATEGORIES = 20
 _MOST_BINS = 40
 _GAP = 0.1
 _HALF_BAR = 0.35
-_LETTERS_PER_INCH = 13
+_LETTERS_PER_INCH, _SLANTED_PER_INCH = 13, 4
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,13 @@ class Levels:
             labels = [number(place) for place in places]
         if self.missing is not None:
             places, labels = [*places, self.missing_place], [*labels, "missing"]
-        crowded = (
-            sum(len(label) + 2 for label in labels) > _LETTERS_PER_INCH * axis.axes.bbox.width / axis.axes.figure.dpi
-        )
-        turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-        axis.set_ticks(places, labels=labels, **(turned if crowded and isinstance(axis, XAxis) else {}))
+        inches = axis.axes.bbox.width / axis.axes.figure.dpi
+        if isinstance(axis, XAxis) and sum(len(label) + 2 for label in labels) > _LETTERS_PER_INCH * inches:
+            upright = len(labels) > _SLANTED_PER_INCH * inches
+            turned: dict[str, Any] = {"ha": "right", "va": "center" if upright else "top", "rotation_mode": "anchor"}
+            axis.set_ticks(places, labels=labels, rotation=90 if upright else 40, **turned)
+        else:
+            axis.set_ticks(places, labels=labels)
 
 
 def levels_of(mode: Mode, p: Array, effect: Array) -> Levels:

@@ -1,5 +1,6 @@
 """What two predictors do together: their partial dependence as a heat map."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def pair(
     ax : axes to draw on; by default those of a new figure.
     """
     k, target = output_of(model, output)
-    found = partial_dependence(model, (first, second))
+    found = partial_dependence(_without_draws(model), (first, second))
     values = of_output(model, found.values, k)
     names = fitted.names(model)
     along, up = (levels_of_predictor(model, names.index(name), k) for name in found.features)
@@ -72,6 +73,13 @@ def pair(
     ax.set(xlim=_limits(along, smooth), ylim=_limits(up, smooth))
     panels.shades_beside(ax, ScalarMappable(norm, MAP), f"mean {short(target)}")
     return ax
+
+
+def _without_draws(model: Any) -> Any:
+    """The same with its mean alone: an interval for each cell would take long, and is not drawn."""
+    mean = copy(model)
+    vars(mean).pop("posterior_", None)
+    return mean
 
 
 def _blocks(levels: Levels) -> list[tuple[Array, NDArray[np.intp]]]:

@@ -48,7 +48,7 @@ def waterfall(
     ax : axes to draw on; by default those of a new figure.
     """
     k, target = output_of(model, output)
-    X = _safe_indexing(X, [row])
+    X = _safe_indexing(model._checked(X)[0], [row])
     bayesian = hasattr(model, "posterior_")
     found = shapley_values(model, X, draws=bayesian, coverage=coverage)
     phi, *bounds = (of_output(model, each, k)[0] for each in (found if bayesian else (found,)))

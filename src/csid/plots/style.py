@@ -18,6 +18,7 @@ SECOND = "#b4562b"
 SOFT = "#6b7480"
 SHADE = "#b9c3ce"
 FRAME = "#98a1ac"
+WORDS = "#2b313a"
 MAP = "viridis"
 
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))
@@ -28,7 +29,7 @@ SERIES = (INK, SECOND, "#4f8a5b", "#7a5c99", "#222222", "#8c7a3d")
 SETTINGS: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": FRAME,
-    "axes.labelcolor": "#2b313a",
+    "axes.labelcolor": WORDS,
     "axes.labelsize": 9.0,
     "axes.linewidth": 0.8,
     "axes.spines.right": False,
@@ -43,7 +44,7 @@ SETTINGS: dict[Any, Any] = {
     "legend.fontsize": 8.0,
     "legend.frameon": False,
     "lines.linewidth": 1.8,
-    "text.color": "#2b313a",
+    "text.color": WORDS,
 }
 
 
@@ -63,7 +64,9 @@ def dress(ax: Axes, lines: str = "") -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set(color=FRAME, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.tick_params(labelsize=8, length=3, width=0.8, color=FRAME, labelcolor="#2b313a")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set(color=WORDS, fontsize=9)
+    ax.tick_params(labelsize=8, length=3, width=0.8, color=FRAME, labelcolor=WORDS)
     if lines == "x":
         ax.xaxis.grid(True, color="#e3e7ec", linewidth=0.7)
     elif lines == "y":
