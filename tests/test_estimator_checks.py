@@ -10,7 +10,7 @@ from csid import BayesianCSIDRegressor, CSIDRegressor
 SHORT = BayesianCSIDRegressor(rank=4, prior=["medium", "stiff"], levels=16, n_chains=2, n_burn=20, n_draws=12)
 
 
-@parametrize_with_checks([CSIDRegressor()])
+@parametrize_with_checks([CSIDRegressor(), CSIDRegressor(solver="stochastic")])
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -27,6 +27,11 @@ class Stream:
     centre: Array
     scale: Array
 
+    @classmethod
+    def begun(cls, running: RunningSums, weight: float, centre: Array, scale: Array) -> "Stream":
+        """After passes over rows of this weight, each of which counts once from now on."""
+        return cls(replace(running, seen=weight), centre, scale)
+
     def after(
         self,
         problem: Problem,

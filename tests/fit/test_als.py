@@ -229,7 +229,7 @@ def test_balancing_keeps_predictions_and_never_raises_the_penalty(
     if problem.n_outputs == 1:
         factors.V[:, :rank] = 1.0
     before, cost = values(problem, model_of(factors)), penalties.per_component(factors)
-    balance_scales(penalties, factors)
+    balance_scales(penalties.per_component(factors), factors)
     balanced = penalties.per_component(factors)
     assert_allclose(values(problem, model_of(factors)), before, rtol=1e-9, atol=1e-9 * np.abs(before).max())
     assert (balanced.sum(axis=0) <= cost.sum(axis=0) * (1 + 1e-12)).all()

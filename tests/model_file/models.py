@@ -44,6 +44,8 @@ def fitted(name: str) -> tuple[Any, Any]:
         return als(missing="level", interpolation="constant", smoothness=np.full(5, 0.1)).fit(X, y), X
     if name == "als, ensemble of two outputs":
         return als(n_estimators=3, smoothness=dict.fromkeys(X, 0.1)).fit(X, np.stack([y, -y], axis=1)), X
+    if name == "blocks of rows, two outputs":
+        return als(solver="stochastic").fit(X, np.stack([y, -y], axis=1)), X
     if name == "als, array of numbers and bytes":
         rows = np.array(
             [[a, b] for a, b in zip(X["length"].fillna(0.0), np.resize([b"x", b"\xff"], 120), strict=True)], object
@@ -62,6 +64,7 @@ NAMES = (
     "als",
     "als, one level each for missing, nearest level",
     "als, ensemble of two outputs",
+    "blocks of rows, two outputs",
     "als, array of numbers and bytes",
     "bayesian",
     "bayesian, two outputs, heavy tails",

@@ -164,7 +164,15 @@ def _still_far(known: Known, objective: list[float]) -> bool:
 
 
 def sweep(samples: Samples, options: ALSOptions, penalties: Penalties, factors: Factors, single: bool = False) -> None:
-    """Update every factor once, in place. `single` : products and short sums over rows in single precision."""
+    """Update every factor once, in place, and share out scales."""
+    update_factors(samples, options, penalties, factors, single)
+    balance_scales(penalties.per_component(factors), factors)
+
+
+def update_factors(
+    samples: Samples, options: ALSOptions, penalties: Penalties, factors: Factors, single: bool = False
+) -> None:
+    """Minimise over one factor after another. `single` : products and short sums over rows in single precision."""
     known = samples.known
     if options.update == "cg":
         sweep_by_gradients(at_hand(samples, "update='cg'"), penalties, factors)
@@ -179,7 +187,6 @@ def sweep(samples: Samples, options: ALSOptions, penalties: Penalties, factors: 
             read.padded_factor(k)[:] = A
     if known.n_outputs > 1:
         update_outputs(samples, penalties, factors)
-    balance_scales(penalties, factors)
 
 
 def sweep_by_gradients(samples: LocalSamples, penalties: Penalties, factors: Factors) -> None:
@@ -225,13 +232,15 @@ def update_outputs(samples: Samples, penalties: Penalties, factors: Factors) -> 
     factors.V[:] = V[:K]
 
 
-def balance_scales(penalties: Penalties, factors: Factors) -> None:
-    """Share out each component's scale so that every factor pays the same penalty: the least sum at equal products."""
-    cost = penalties.per_component(factors)
-    logs = np.log(np.where((cost > 0).all(axis=0), cost, 1.0))
+def balance_scales(costs: Array, factors: Factors) -> None:
+    """Share out each component's scale so that every factor pays the same penalty: the least sum at equal products.
+
+    costs : (N, F) what each factor and component pays, or (N + 1, F) where the output factor takes part.
+    """
+    logs = np.log(np.where((costs > 0).all(axis=0), costs, 1.0))
     scale = np.exp(0.5 * (logs.mean(axis=0) - logs))
-    factors.rescale(scale)
-    if len(factors.V) > 1:
+    factors.rescale(scale[: factors.n_modes])
+    if len(scale) > factors.n_modes:
         factors.output_factor[:] *= scale[-1]
 
 

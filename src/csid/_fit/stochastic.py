@@ -1,9 +1,9 @@
 """Block-stochastic least squares: sweeps over one block of rows after another, whose sums remember former blocks.
 
-A block of weight w alone would be a small sample. So a sweep solves with sums S over rows that have been mixed with
-those of the blocks before it, of weight W,
+A block of weight w alone would be a small sample. So a sweep solves with mean sums S over rows in which those of the
+block are mixed with those of the blocks before it, of weight W,
 
-    S <- (1 - g) S + g S_block,        g = c w / (W + c w),
+    S <- (1 - g) S + g S_block / w,        g = c w / (W + c w),
 
 in which a row counts c times as much as rows before it do on average. What was summed with factors long past fades with
 the power c of time, while the sums stand for ever more rows: the steps g decay, and the fit settles (polynomial-decay
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.als import ALSOptions, Penalties, sweep
+from csid._fit.als import ALSOptions, Penalties, balance_scales, update_factors
 from csid._fit.factors import Factors
 from csid._fit.problem import Known, Problem
 from csid._fit.samples import LocalSamples, Samples, at_hand
@@ -26,7 +26,9 @@ from csid._fit.statistics import LevelSums
 
 Array = NDArray[np.float64]
 
-COUNT_OF_NEW_ROWS = 10.0
+COUNT_IN_PASSES, COUNT_IN_STREAM = 10.0, 2.0
+"""How much rows of a new block count: in passes over the same rows, and in a stream, whose rows come but once."""
+
 _MOST_BLOCKS, _FEWEST_ROWS, _ROWS_PER_PARAMETER = 64, 1_024, 4
 _RUNS_PER_BLOCK = 16
 OUTPUTS = -1
@@ -41,41 +43,43 @@ class RunningSums:
     """
 
     sums: dict[int, tuple[Array, ...]] = field(default_factory=dict)
-    weight: float = 0.0
+    weight: float = 1.0
     seen: float = 0.0
 
-    def joined_by(self, block: Samples, known: Known, most: float = np.inf) -> "MixedSamples":
+    def joined_by(
+        self, block: Samples, known: Known, count: float = COUNT_IN_STREAM, most: float = np.inf
+    ) -> "MixedSamples":
         """A block mixed with those before it, for one sweep.
 
         known : what is known of the rows that the sums are to stand for; most : weight of all rows there are.
+        count : c, how much a new row counts.
         """
-        new = block.known.total_weight
-        before = min(self.seen, COUNT_OF_NEW_ROWS * max(0.0, most - new))
-        step = COUNT_OF_NEW_ROWS * new / (before + COUNT_OF_NEW_ROWS * new)
-        self.seen, self.weight = before + new, (1.0 - step) * self.weight + step * new
-        return MixedSamples(block, known, self, step)
+        new, goal = block.known.total_weight, known.total_weight
+        before = min(self.seen, count * max(0.0, most - new))
+        step = count * new / (before + count * new)
+        mixed = MixedSamples(block, known, self.sums, step, (1.0 - step) * goal / self.weight, step * goal / new)
+        self.seen, self.weight = before + new, goal
+        return mixed
 
     def lacking(self, n_modes: int) -> NDArray[np.bool_]:
         """(N,) whether a predictor was missing in some row."""
         return np.array([k in self.sums and bool(self.sums[k][0][-1].any()) for k in range(n_modes)])
 
-    def mix(self, mode: int, sums: tuple[Array, ...], step: float) -> tuple[Array, ...]:
-        """Add what a block has for a mode."""
-        former = self.sums.setdefault(mode, tuple(map(np.zeros_like, sums)))
-        for total, new in zip(former, sums, strict=True):
-            total *= 1.0 - step
-            total += step * new
-        return former
-
 
 @dataclass(frozen=True)
 class MixedSamples:
-    """Samples of which one block is at hand and those before it are remembered: sums of both, as if over all rows."""
+    """Samples of which one block is at hand and those before it are remembered: sums of both, as if over all rows.
+
+    former : sums of the blocks before, changed as those of the block are added.
+    kept, added : what former sums, and those of the block, are multiplied with.
+    """
 
     block: Samples
     known: Known
-    running: RunningSums
+    former: dict[int, tuple[Array, ...]]
     step: float
+    kept: float
+    added: float
 
     def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
         for k, sums in self.block.sums_by_mode(factors):
@@ -93,8 +97,11 @@ class MixedSamples:
         return size * first, size * second
 
     def _mixed(self, mode: int, sums: tuple[Array, ...]) -> tuple[Array, ...]:
-        size = self.known.total_weight / self.running.weight
-        return tuple(size * total for total in self.running.mix(mode, sums, self.step))
+        mixed = self.former.setdefault(mode, tuple(map(np.zeros_like, sums)))
+        for total, new in zip(mixed, sums, strict=True):
+            total *= self.kept
+            total += self.added * new
+        return mixed
 
 
 @dataclass
@@ -109,15 +116,21 @@ class BlockSweeps:
     ) -> None:
         rows = at_hand(samples, "solver='stochastic'")
         for block in blocks(rows.problem, factors.rank, self.rng):
-            mixed = self.running.joined_by(LocalSamples(block, rows.workers), rows.known, rows.known.total_weight)
+            samples = LocalSamples(block, rows.workers)
+            mixed = self.running.joined_by(samples, rows.known, COUNT_IN_PASSES, rows.known.total_weight)
             sweep_block(mixed, options, penalties, factors, single)
+            costs = penalties.per_component(factors)  # sums of the output mode would be of another scale: leave it
+            balance_scales(costs if mixed.kept == 0.0 else costs[: factors.n_modes], factors)
 
 
 def sweep_block(
     mixed: MixedSamples, options: ALSOptions, penalties: Penalties, factors: Factors, single: bool = False
 ) -> None:
-    """Update every factor once, and the bias by a step towards the mean residual of the block."""
-    sweep(mixed, options, penalties, factors, single)
+    """Update every factor once, and the bias by a step towards the mean residual of the block.
+
+    Scales stay as they are: former sums are of them.
+    """
+    update_factors(mixed, options, penalties, factors, single)
     first, _ = mixed.residual_sums(factors)
     factors.bias += mixed.step * first / mixed.known.total_weight
 

@@ -31,7 +31,7 @@ def unpack_stream(cpd: CPD, header: Section, arrays: Arrays) -> Stream:
     F, K = cpd.rank, cpd.n_outputs
     centre, scale = arrays.take("stream.centre", (K,)), arrays.take("stream.scale", (K,))
     weight, seen = header.number("weight"), header.number("seen")
-    if not (scale > 0.0).all() or not 0.0 < weight <= seen < np.inf:
+    if not (scale > 0.0).all() or not (0.0 < weight < np.inf and 0.0 < seen < np.inf):
         raise header.wrong("weight", "or its units are not positive")
     sums: dict[int, tuple[Array, ...]] = {}
     for k, A in enumerate(cpd.factors):
