@@ -43,6 +43,14 @@ def test_bars_say_what_the_cells_are() -> None:
     assert next(label.get_text() for label in grouped) == "3 others"
 
 
+def test_a_prediction_that_takes_missing_cells_otherwise_is_given_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, X = least_squares(), rows()
+    assert plots.waterfall(model, X).get_title(loc="left").startswith("y = ")
+    assert "given the others" not in plots.waterfall(model, X).get_title(loc="left")
+    monkeypatch.setattr(model, "predict", lambda X: np.full(len(X), 12.5))
+    assert plots.waterfall(model, X).get_title(loc="left").endswith("at their marginals,\n12.5 given the others")
+
+
 def test_rows_of_any_table() -> None:
     model = least_squares()
     del model.feature_names_in_

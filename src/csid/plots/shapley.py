@@ -150,7 +150,7 @@ def _proviso(model: Any, X: Any, k: int, end: float) -> str:
     """What to say where Shapley values take missing cells otherwise than the prediction does."""
     predicted = float(of_output(model, model.predict(X), k)[0])
     close = abs(predicted - end) <= _ROUNDING * max(abs(predicted), abs(end), 1e-300)
-    return "" if close else f" by the marginals of missing cells ({number(predicted)} by their joint distribution)"
+    return "" if close else f" with missing cells at their marginals,\n{number(predicted)} given the others"
 
 
 def _ranks(model: Any, X: Any) -> tuple[Array, NDArray[np.bool_]]:
