@@ -5,15 +5,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from csid.coding import Coding, Table
+from csid.coding import Coding, LocalTable
 from csid.portfolio import SETTINGS
 
 CODING = Coding("auto", "linear", "marginalize", merge=True)
 
 
-def _table(rows: int) -> Table:
+def _table(rows: int) -> LocalTable:
     rng = np.random.default_rng(0)
-    return Table(rng.uniform(size=(rows, 3)), rng.normal(size=(rows, 1)), np.ones(rows), ["a", "b", "c"], [None] * 3)
+    return LocalTable(
+        rng.uniform(size=(rows, 3)), rng.normal(size=(rows, 1)), np.ones(rows), ["a", "b", "c"], [None] * 3
+    )
 
 
 def test_levels_are_bounded_by_rows_unless_given() -> None:

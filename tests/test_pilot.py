@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import csid.pilot
-from csid.coding import Coding, Table
+from csid.coding import Coding, LocalTable
 from csid.pilot import Pilot, Plan, Sampled
 from csid.portfolio import SETTINGS, Job, run_jobs
 
@@ -18,19 +18,19 @@ PLAN = Plan(1, 30, 10, 500, 4, 1, 4, 10, 10, 10_000)
 CODING = Coding("auto", "linear", "marginalize", merge=True)
 
 
-def _table(rows: int, seed: int = 0) -> Table:
+def _table(rows: int, seed: int = 0) -> LocalTable:
     """A product of two of three numbers, with some noise."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.0, 1.0, (rows, 3))
     y = 2.0 * X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(rows)
-    return Table(X, ((y - y.mean()) / y.std())[:, None], np.ones(rows), ["a", "b", "c"], [None] * 3)
+    return LocalTable(X, ((y - y.mean()) / y.std())[:, None], np.ones(rows), ["a", "b", "c"], [None] * 3)
 
 
 def _run(jobs: list[Job], n_burn: int, n_draws: int, label: str) -> None:
     run_jobs(jobs, n_burn, n_draws, 1, 1, lambda chain: True, threading.Event())
 
 
-def _pilot(table: Table, plan: Plan = PLAN, **changes: Any) -> Pilot | None:
+def _pilot(table: LocalTable, plan: Plan = PLAN, **changes: Any) -> Pilot | None:
     return Pilot.on(table, plan._replace(**changes), 8, "random", np.inf, _run, np.random.default_rng(0))
 
 

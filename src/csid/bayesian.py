@@ -16,17 +16,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from csid._fit.gibbs import Chain
-from csid.coding import Coding, Table
+from csid.coding import Coding, LocalTable, Table
 from csid.encoding import Interpolation, Missing
 from csid.ensemble import Member, begun, continued, gathered, interrupted
 from csid.estimator import TensorRegressor, centre_and_scale
 from csid.inputs import categorical_flags, check_table, check_targets, check_weights, number_of_rows
 from csid.model_file import Arrays, Section, json_number, pack_draws, unpack_draws
+from csid.out_of_core import Encoder, Rows, roles_of, rows_of
 from csid.pilot import Pilot, Plan, Verdict
 from csid.portfolio import SETTINGS, Job, Setting, burn_in, chosen_settings, run_jobs
 from csid.posterior import Posterior
 from csid.progress import chain_progress
 from csid.spread import Spread
+from csid.stored import StoredTable
 
 Array = NDArray[np.float64]
 Effort = Literal["fast", "default", "best"]
@@ -211,16 +213,18 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianCSIDRegressor":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianCSIDRegressor":
         """Draw from the posterior given examples. Interrupted (Ctrl-C), it keeps the draws made so far.
 
         Parameters
         ----------
         X : data frame (pandas, polars, Arrow) or array, (M, N)
-            NaN, None and null are missing cells.
+            NaN, None and null are missing cells. Or rows that need not fit into memory: `ParquetRows`, `Batches`, the
+            path of a Parquet file or folder, or an iterator of batches (X, y).
         y : array-like, (M,) or (M, K)
+            With a path, the name of the column, or names; with other rows out of memory, nothing.
         sample_weight : array-like (M,), optional
-            A row of weight 2 counts as two rows.
+            A row of weight 2 counts as two rows. With a path, the name of a column.
         """
         goes_on = self.warm_start and hasattr(self, "cpd_")
         if goes_on and not hasattr(self, "_chains"):
@@ -228,6 +232,9 @@ class BayesianCSIDRegressor(TensorRegressor):
                 "warm_start cannot continue a model from a file, which keeps draws but not the state of the chains: "
                 "fit anew with warm_start=False, or keep the fitted estimator."
             )
+        rows_in_batches = rows_of(X, y, sample_weight)
+        if rows_in_batches is not None:
+            return self._fit_batches(rows_in_batches, goes_on)
         X = check_table(X, self, min_rows=2)
         validate_data(self, X, skip_check_array=True, reset=not goes_on)
         n_rows = number_of_rows(X)
@@ -238,15 +245,38 @@ class BayesianCSIDRegressor(TensorRegressor):
         counted = np.flatnonzero(weights)
         if len(counted) < n_rows:
             X, targets, weights = _safe_indexing(X, counted), targets[counted], weights[counted]
-        if goes_on and targets.shape[1] != self.cpd_.n_outputs:
-            raise ValueError(
-                f"warm_start continues a fit of {self.cpd_.n_outputs} output(s), but y has {targets.shape[1]}: "
-                "keep the outputs, or fit anew with warm_start=False."
-            )
+        if goes_on:
+            self._check_outputs(targets.shape[1])
         centre, scale = (self._centre, self._scale) if goes_on else centre_and_scale(targets, weights)
         flags = categorical_flags(self.categorical_features, names)
-        table = Table(X, (targets - centre) / scale, weights, names, flags)
-        plan = self._plan(len(counted))
+        table = LocalTable(X, (targets - centre) / scale, weights, names, flags)
+        return self._fit_table(table, centre, scale, y.ndim == 1, goes_on)
+
+    def _fit_batches(self, given: Rows, goes_on: bool) -> "BayesianCSIDRegressor":
+        """The same fit to rows that are encoded into code files; missing cells follow the product of marginals."""
+        with self._opened(given, reset=not goes_on) as rows:
+            names = self._names()
+            roles = roles_of(rows.n_rows, rows.counted, rows.counted[:0])
+            encoder = Encoder(rows, roles, self._checked_batch, self._threads())
+            survey = encoder.survey(names, categorical_flags(self.categorical_features, names))
+            centre, scale = survey.moments.centre_and_scale()
+            if goes_on:
+                self._check_outputs(len(centre))
+                centre, scale = self._centre, self._scale
+            table = StoredTable(encoder, survey, centre, scale)
+            return self._fit_table(table, centre, scale, survey.one_output, goes_on)
+
+    def _check_outputs(self, outputs: int) -> None:
+        if outputs != self.cpd_.n_outputs:
+            raise ValueError(
+                f"warm_start continues a fit of {self.cpd_.n_outputs} output(s), but y has {outputs}: "
+                "keep the outputs, or fit anew with warm_start=False."
+            )
+
+    def _fit_table(
+        self, table: Table, centre: Array, scale: Array, one_output: bool, goes_on: bool
+    ) -> "BayesianCSIDRegressor":
+        plan = self._plan(len(table))
         seeds = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31))
         pilot_seeds, chain_seeds = seeds.spawn(2)
         if goes_on:
@@ -267,10 +297,10 @@ class BayesianCSIDRegressor(TensorRegressor):
                 f"Interrupted: the fit keeps the draws made so far, of {len(members)} chain(s). "
                 "With warm_start=True, fit again to add to them.",
                 InterruptedFitWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self._keep(settings, coding, verdict, members, table, centre, scale)
-        self._one_output = y.ndim == 1
+        self._one_output = one_output
         self._warn_of_drift(plan)
         return self
 
@@ -386,7 +416,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         """How the table becomes levels, and what each setting is worth; where rows are few, as if all were equal."""
         seeds_of_missing, seeds_of_settings, seed_of_pmf = seeds.spawn(3)
         codings = self._codings(table, np.random.default_rng(seed_of_pmf))
-        equal = Verdict(np.full(len(settings), 1.0 / len(settings)), Spread.none(table.targets.shape[1]), None)
+        equal = Verdict(np.full(len(settings), 1.0 / len(settings)), Spread.none(table.n_outputs), None)
         rng = np.random.default_rng(seeds)
         pilot = Pilot.on(table, plan, self.rank, self.start, self._degrees_of_freedom, self._run, rng)
         if pilot is None:
@@ -399,7 +429,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         """The treatments of missing predictors to choose from, that for too few rows to tell first."""
         averaged = Coding(self.levels, self.interpolation, "marginalize", merge=self.noise != "student")
         as_level = replace(averaged, missing="level")
-        pmf = self._fit_pmf(table.X, np.arange(len(table)), table.weights, rng)
+        pmf = None
+        if isinstance(table, LocalTable):
+            pmf = self._fit_pmf(table.X, np.arange(len(table)), table.weights, rng)
         drawn = [] if pmf is None else [replace(averaged, pmf=pmf, heed=heed) for heed in _HEEDS]
         if self.missing == "level":
             return [as_level]
@@ -456,5 +488,5 @@ class BayesianCSIDRegressor(TensorRegressor):
                 f"{100 * self.convergence_['drift']:.0f} % of the spread of y: the chains may not have forgotten their "
                 f"starts. Raise n_burn (now {plan.burn}), or use effort='best'.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from csid._fit.missing_cells import LevelPMF
 from csid._fit.problem import Problem, merge_repeated_cells, ordered_by_cell
-from csid.encoding import Encoding, Interpolation, Missing, fit_encoding
+from csid.encoding import Encoding, Interpolation, Missing, fit_encoding, refine
 from csid.estimator import problem_of
 from csid.pmf import JointPMF
 from csid.portfolio import Setting
@@ -21,9 +21,32 @@ Array = NDArray[np.float64]
 _FEWEST_LEVELS = 32
 
 
+class Table(Protocol):
+    """Checked rows with standardised targets, wherever they are."""
+
+    @property
+    def n_outputs(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def take(self, rows: NDArray[np.intp]) -> "LocalTable":
+        """Some rows, in that order."""
+
+    def encoded(
+        self, levels: int, interpolation: Interpolation, missing: Missing, train: NDArray[np.intp] | None
+    ) -> tuple[Encoding, Problem]:
+        """Levels fitted on some rows, by default all, and all rows on them."""
+
+    def on(self, encoding: Encoding) -> Problem:
+        """The rows on known levels."""
+
+    def refined(self, encodings: Sequence[Encoding]) -> Encoding:
+        """The levels of several encodings together, for linear interpolation."""
+
+
 @dataclass(frozen=True)
-class Table:
-    """A checked table with standardised targets."""
+class LocalTable:
+    """A checked table in memory, with standardised targets."""
 
     X: Any
     targets: Array
@@ -34,8 +57,26 @@ class Table:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def take(self, rows: NDArray[np.intp]) -> "Table":
+    @property
+    def n_outputs(self) -> int:
+        return int(self.targets.shape[1])
+
+    def take(self, rows: NDArray[np.intp]) -> "LocalTable":
         return replace(self, X=_safe_indexing(self.X, rows), targets=self.targets[rows], weights=self.weights[rows])
+
+    def encoded(
+        self, levels: int, interpolation: Interpolation, missing: Missing, train: NDArray[np.intp] | None
+    ) -> tuple[Encoding, Problem]:
+        some = np.arange(len(self)) if train is None else train
+        given = (levels, interpolation, missing, self.flags)
+        encoding, rows = fit_encoding(self.X, len(self), self.names, self.weights, some, *given)
+        return encoding, problem_of(encoding, rows, self.weights, self.targets)
+
+    def on(self, encoding: Encoding) -> Problem:
+        return problem_of(encoding, encoding.encode_training(self.X, len(self)), self.weights, self.targets)
+
+    def refined(self, encodings: Sequence[Encoding]) -> Encoding:
+        return refine(encodings, self.X, len(self), self.weights)
 
 
 @dataclass(frozen=True)
@@ -57,17 +98,16 @@ class Coding:
 
     def encoder(self, table: Table, held_out: NDArray[np.intp]) -> "Encoder":
         """Encodes a table for settings, once for each number of levels, which are fitted on the rows not held out."""
-        train = np.setdiff1d(np.arange(len(table)), held_out)
+        train = np.setdiff1d(np.arange(len(table)), held_out) if len(held_out) else None
 
         @cache
         def encoded(levels: int) -> Encoded:
-            given = (self.interpolation, self.missing, table.flags)
-            encoding, rows = fit_encoding(table.X, len(table), table.names, table.weights, train, levels, *given)
-            problem = problem_of(encoding, rows, table.weights, table.targets)
+            encoding, problem = table.encoded(levels, self.interpolation, self.missing, train)
+            own = problem if train is None else problem.take(train)
             pmf = None if self.pmf is None else self.pmf.on(encoding)
-            return Encoded(encoding, self.settled(problem.take(train)), problem.take(held_out), pmf, self.heed)
+            return Encoded(encoding, self.settled(own), problem.take(held_out), pmf, self.heed)
 
-        most = max(_FEWEST_LEVELS, len(train) // 8)
+        most = max(_FEWEST_LEVELS, (len(table) - len(held_out)) // 8)
         return lambda setting: encoded(setting.levels if self.levels != "auto" else min(setting.levels, most))
 
     def settled(self, problem: Problem) -> Problem:

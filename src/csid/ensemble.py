@@ -11,8 +11,7 @@ from csid._fit.problem import Problem
 from csid.coding import Coding, Table
 from csid.cpd import CPD
 from csid.diagnostics import convergence
-from csid.encoding import Encoding, refine
-from csid.estimator import problem_of
+from csid.encoding import Encoding
 from csid.pilot import Verdict
 from csid.pmf import JointPMF
 from csid.portfolio import Job, Setting, adapted_prior, chains_per_setting
@@ -66,8 +65,7 @@ def continued(
     jobs = []
     for (encoding, chain, owner), seed in zip(members, seeds.spawn(len(members)), strict=True):
         if owner not in problems:
-            rows = encoding.encode_training(table.X, len(table))
-            problems[owner] = coding.settled(problem_of(encoding, rows, table.weights, table.targets))
+            problems[owner] = coding.settled(table.on(encoding))
         prior = adapted_prior(settings[owner], problems[owner], verdict.error)
         pmf = None if coding.pmf is None else coding.pmf.on(encoding)
         jobs.append(Job(problems[owner], prior, chain, np.random.default_rng(seed), pmf, coding.heed))
@@ -106,7 +104,7 @@ def gathered(
     """
     encodings = list({id(member.encoding): member.encoding for member in members}.values())
     same = all(np.array_equal(encoding.levels, encodings[0].levels) for encoding in encodings)
-    common = encodings[0] if same else refine(encodings, table.X, len(table), table.weights)
+    common = encodings[0] if same else table.refined(encodings)
     most = max(1, max_rank // sum(member.chain.state.factors.rank for member in members))
     per_setting = np.bincount([member.owner for member in members], minlength=len(shares))
     total = shares[np.unique([member.owner for member in members])].sum()

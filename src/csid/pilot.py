@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from csid._fit.gibbs import Chain
 from csid._fit.missing_cells import LevelPMF
 from csid._fit.problem import Problem
-from csid.coding import Coding, Encoder, Table
+from csid.coding import Coding, Encoder, LocalTable, Table
 from csid.portfolio import Job, Setting, chains_per_setting, stacking_shares, strongest, values_at
 from csid.posterior import Mixture
 from csid.spread import Spread, fit_spread
@@ -101,7 +101,7 @@ class Pilot:
     rank, start : as for the fit; run : runs jobs for some sweeps, keeping the draws of the later ones.
     """
 
-    table: Table
+    table: LocalTable
     plan: Plan
     rank: int
     start: str

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from csid import Batches, CSIDRegressor, ParquetRows
-from out_of_core.tables import table, written
+from large_tables import table, written
 
 COLUMNS = ["a", "b", "word", "y"]
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from csid import Batches, CSIDRegressor, ParquetRows
 from csid.encoding import OrdinalMode
 from csid.out_of_core import parquet
-from out_of_core.tables import table, written
+from large_tables import table, written
 
 PREDICTORS = ["a", "b", "c", "word", "flag"]
 

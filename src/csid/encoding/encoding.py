@@ -94,10 +94,15 @@ def refine(encodings: Sequence[Encoding], X: Any, n_rows: int, weights: Array) -
 
     What is linear between the levels of one of them is so between these as well: a factor moves over without error.
     """
-    modes = tuple(_refined(modes) for modes in zip(*(encoding.modes for encoding in encodings), strict=True))
+    modes = refined_modes(encodings)
     rows, train = _encode(modes, X, n_rows), np.flatnonzero(weights)
     mass = None if np.ptp(weights[train]) == 0 else weights[train]
     return Encoding(modes, tuple(_marginal(mode, rows, n, mass, train) for n, mode in enumerate(modes)))
+
+
+def refined_modes(encodings: Sequence[Encoding]) -> tuple[Mode, ...]:
+    """The levels of several encodings together."""
+    return tuple(_refined(modes) for modes in zip(*(encoding.modes for encoding in encodings), strict=True))
 
 
 def _refined(modes: Sequence[Mode]) -> Mode:

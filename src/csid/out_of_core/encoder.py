@@ -1,16 +1,19 @@
 """From rows in batches to a code file: one pass for the levels, one for the codes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from csid._fit.problem import Problem
 from csid.encoding import Encoding, LevelCounts, Mode, Moments, TableSketch
+from csid.encoding.columns import is_table
 from csid.encoding.encoding import encode_columns
 from csid.inputs import check_targets, check_weights, number_of_rows
 from csid.out_of_core.code_file import CodeFile
@@ -125,6 +128,38 @@ class Encoder:
         problems = {role: file.problem(encoding) for role, file in files.items()}
         return encoding, problems[TRAINED], problems.get(HELD_OUT)
 
+    def marginals(self, modes: tuple[Mode, ...]) -> tuple[Array, ...]:
+        """Of some levels, over the rows to train on; nothing is written."""
+        counts = LevelCounts(modes)
+        with self._threads() as map_columns:
+            for batch in self._batches():
+                train = batch.rows(TRAINED)
+                encoded = Encoding(modes, ()).encode_training(batch.X, len(batch))
+                some = slice(None) if train is None else train
+                positions = encoded.fractions[some] if len(encoded.fractions) else encoded.fractions
+                weights = None if batch.weights is None else batch.weights[some]
+                counts.update(encoded.codes[some], positions, weights, map_columns)
+        return counts.marginals()
+
+    def take(self, rows: NDArray[np.intp]) -> tuple[Any, Array, Array]:
+        """Some of the rows to train on, in that order: their table, targets (m, K) and weights (m,)."""
+        order = np.argsort(rows, kind="stable")
+        wanted, start, parts = rows[order], 0, []
+        for batch in self._batches():
+            train = np.flatnonzero(batch.roles == TRAINED)
+            inside = wanted[(wanted >= start) & (wanted < start + len(train))] - start
+            start += len(train)
+            if len(inside):
+                weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+                here = train[inside]
+                parts.append((_safe_indexing(batch.X, here), batch.targets[here], weights[here]))
+            if start > wanted[-1]:
+                break
+        tables, every_target, every_weight = zip(*parts, strict=True)
+        back = np.argsort(order)
+        targets, masses = np.concatenate(every_target), np.concatenate(every_weight)
+        return _safe_indexing(_stacked(tables), back), targets[back], masses[back]
+
     def _fill(
         self,
         modes: tuple[Mode, ...],
@@ -179,6 +214,14 @@ class Encoder:
         else:
             with ThreadPoolExecutor(self.n_threads) as pool:
                 yield pool.map
+
+
+def _stacked(tables: Sequence[Any]) -> Any:
+    """Tables, or arrays, below each other."""
+    if not is_table(tables[0]):
+        return np.concatenate(tables)
+    frames = [nw.from_native(table, eager_only=True) for table in tables]
+    return nw.concat(frames, how="vertical").to_native()
 
 
 @contextmanager
