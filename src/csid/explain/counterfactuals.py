@@ -118,14 +118,13 @@ def counterfactuals(
     paths = _paths(search.responses, table, features)
     alone = {n: search.answer({n: path}) for n, path in paths.items()}
     pairs = combinations(paths, 2) if most_changes == 2 else ()
-    together = [search.answer({i: paths[i], n: paths[n]}) for i, n in pairs]
+    together = []
+    for i, n in pairs:
+        most = _NEARER * min(alone[i].cost, alone[n].cost)
+        together.append(search.answer({i: paths[i].within(most), n: paths[n].within(most)}))
     nearer = [pair for pair in together if pair.cost < _NEARER * min(alone[n].cost for n in pair.paths)]
-    found = [
-        search.changed(answer.paths, answer.nearest)
-        for answers in (alone.values(), nearer)
-        for answer in sorted(answers, key=lambda answer: answer.cost)
-        if answer.nearest is not None
-    ]
+    points = [(one.paths, one.nearest) for one in (*alone.values(), *nearer) if one.nearest is not None]
+    found = sorted((search.changed(*point) for point in points), key=lambda one: (len(one.changes), one.distance))
     closest = min([*alone.values(), *together], key=lambda answer: answer.lack)
     return Counterfactuals(prediction, tuple(found), None if found else search.changed(closest.paths, closest.best))
 

@@ -60,6 +60,14 @@ class Path:
         value, position, cost = ((1.0 - s) * ends[near] + s * ends[far] for ends in (x, p, c))
         return value, float(position), float(cost)
 
+    def within(self, cost: float) -> "Path":
+        """The part of the path that begins at less than a cost."""
+        pieces = np.flatnonzero(self.costs[self.near] < cost)
+        near, far = self.near[pieces], self.far[pieces]
+        places = np.unique([near, far])
+        ends = (np.searchsorted(places, end) for end in (near, far))
+        return Path(self.start, [self.values[i] for i in places], self.positions[places], self.costs[places], *ends)
+
 
 _ALONE = np.zeros(1, np.intp)
 STILL = Path(None, [None], np.zeros(1), np.zeros(1), _ALONE, _ALONE)
