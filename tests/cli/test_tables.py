@@ -121,8 +121,9 @@ def test_damaged_and_absent_files(tmp_path: Path) -> None:
         read(str(tmp_path / "absent.csv"), Reading())
     with pytest.raises(DataError, match="no file matches"):
         read(str(tmp_path / "absent*.csv"), Reading())
+    (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="is a folder"):
-        read(str(tmp_path), Reading())
+        read(str(tmp_path / "empty"), Reading())
 
 
 def test_another_encoding_is_read_when_named(tmp_path: Path) -> None:

@@ -48,6 +48,13 @@ def run(
     missing: options.Missing = None,
     weight: options.Weight = None,
     group: options.Group = None,
+    out_of_core: Annotated[
+        bool | None,
+        typer.Option(
+            "--out-of-core/--in-memory",
+            help="Read rows in parts and keep codes of them on disk, or keep all in memory; if not given, by size.",
+        ),
+    ] = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf8",
     seed: options.Seed = 0,
@@ -58,14 +65,16 @@ def run(
 ) -> None:
     """Train a model on DATA and write it to a file. Columns are typed by themselves; what was found is shown first."""
     from csid.cli.figures import figure_rows
+    from csid.cli.large import is_large, read_large
     from csid.cli.training import read_training
     from csid.scores import figures
 
     terminal = Terminal(as_json, quiet)
     path = output or model_path(data)
-    files = (missing, delimiter, encoding)
-    training = read_training(data, target, files, categorical, ordinal, ignore, weight, group)
-    terminal.note_table(f"{data}: {len(training.y):,} rows", training.columns)
+    given = (data, target, (missing, delimiter, encoding), categorical, ordinal, ignore, weight, group)
+    in_parts = is_large(data) if out_of_core is None else out_of_core
+    training: Any = read_large(*given) if in_parts else read_training(*given)
+    terminal.note_table(data if in_parts else f"{data}: {len(training.y):,} rows", training.columns)
     for text in training.notes:
         terminal.note(text)
     rows, test = training.split(holdout, seed) if holdout else (None, None)
@@ -74,7 +83,8 @@ def run(
     interrupted = train(model, part, terminal)
     model.schema_ = training.schema
     model.save(path)
-    document: dict[str, Any] = {"model": str(path), "rows": len(part.y), "predictors": len(training.schema.columns)}
+    count = model.n_samples_ if in_parts else len(part.y)
+    document: dict[str, Any] = {"model": str(path), "rows": count, "predictors": len(training.schema.columns)}
     if test is not None:
         unseen = training.take(test)
         found = figures(model, unseen.X, unseen.y, unseen.weights, training.schema.targets, seed)
@@ -148,6 +158,8 @@ def model_path(data: str) -> Path:
     if data == "-" or any(mark in data for mark in "*?["):
         raise UsageError(f"with {data}, say where the model goes: --output MODEL.csid.")
     path = Path(data)
+    if path.is_dir():
+        return path.with_name(path.resolve().name + ".csid")
     if path.suffix == ".gz":
         path = path.with_suffix("")
     if path.suffix == ".csid":

@@ -64,10 +64,13 @@ class Reading:
 
 
 def sources(data: str) -> list[Source]:
-    """The files that a name stands for: `-` for standard input, a path, or a pattern of paths."""
+    """The files that a name stands for: `-` for standard input, a path, a pattern of paths, or a folder of Parquet."""
     if data == "-":
         return [Source("standard input", None)]
     if Path(data).is_dir():
+        inside = sorted(Path(data).rglob("*.parquet"))
+        if inside:
+            return [Source(str(path), path) for path in inside]
         raise UsageError(f"{data} is a folder: name its files by a pattern, such as '{data.rstrip('/')}/*.parquet'.")
     if Path(data).exists() or not glob.has_magic(data):
         if not Path(data).exists():
