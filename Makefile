@@ -32,6 +32,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/shapley.py
+	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/page.py
 

@@ -1,5 +1,6 @@
 """The page in a real browser: its numbers are Python's, and it can be used by anyone."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+from browser import chromium, opened
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid.explain import partial_dependence, shapley_values
 from csid.report.rows import example_rows
+from csid.schema import ColumnSchema, Schema
 from export.systems import BAYESIAN_KINDS, KINDS, fitted, new_rows
-from report.browser import chromium, opened
 
 ROWS = 40
 ANSWERS = """(rows) => rows.map((cells) => {
@@ -177,6 +179,25 @@ def test_it_fits_the_screen_in_light_and_dark(
         assert (page.evaluate(brightness) > 128) == (colours == "light")
         page.click("#theme")
         assert (page.evaluate(brightness) > 128) == (colours == "dark")
+
+
+def test_dates_and_ordered_words_have_controls_of_their_own(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"day": rng.integers(18_000, 18_365, 100).astype(float), "size": rng.integers(0, 3, 100)})
+    model = CSIDRegressor(rank=2, max_iter=3, random_state=0).fit(X, X["day"] / 100 + X["size"])
+    columns = (ColumnSchema("day", "date", "number"), ColumnSchema("size", "text", "number", ("S", "M", "L")))
+    model.schema_ = Schema(columns, ("price",), ("",))
+    model.report(tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator("input[type=date]").fill("2019-07-01")
+        _control(page, "size").locator("select").select_option("L")
+        row = pd.DataFrame({"day": [18_078.0], "size": [2]})
+        assert_allclose(_result(page)["mean"], model.predict(row)[0], rtol=1e-9)
+        page.get_by_role("button", name="Copy as JSON").click()
+        copied = json.loads(page.get_by_label("The row as text").input_value())
+        assert copied == {"day": "2019-07-01", "size": "L"}
+        assert "price" in page.locator(".headline").inner_text()
+        assert "no held-out figures" in page.locator("#evidence").inner_text()
 
 
 def test_two_hundred_predictors(browser: Any, tmp_path: Path) -> None:

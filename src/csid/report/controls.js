@@ -16,11 +16,13 @@ class Control {
 
   #numberInputs(id) {
     const { grid, date, name } = this.predictor, low = grid[0], high = grid.at(-1);
-    const whole = grid.every(Number.isInteger);
-    const step = whole ? 1 : "any";
-    this.slider = element("input", { type: "range", id, min: low, max: high, step: whole ? 1 : (high - low) / 1000 || 1, on: { input: () => this.changed(Number(this.slider.value)) } });
+    const step = grid.every(Number.isInteger) ? 1 : 10 ** Math.floor(Math.log10((high - low) / 300 || 1));
+    const decimals = Math.max(0, -Math.round(Math.log10(step)));
+    const [min, max] = [Math.floor(low / step), Math.ceil(high / step)].map((count) => (count * step).toFixed(Math.min(decimals, 20)));
+    this.step = step; // sliders go by round numbers, and end at the first beyond the data
+    this.slider = element("input", { type: "range", id, min, max, step: step.toFixed(Math.min(decimals, 20)), on: { input: () => this.changed(Number(this.slider.value)) } });
     this.box = element("input", {
-      type: date ? "date" : "number", step, "aria-label": `${name}, exact value`,
+      type: date ? "date" : "number", step: date ? 1 : "any", "aria-label": `${name}, exact value`,
       on: { input: () => this.#fromBox() },
     });
     return [this.slider, this.box];
@@ -54,7 +56,7 @@ class Control {
     const { grid, date } = this.predictor;
     this.slider.value = String(value);
     this.slider.setAttribute("aria-valuetext", missing ? "missing" : formatCell(this.predictor, cell));
-    if (from !== this.box) this.box.value = date ? formatDate(value) : String(Number(value.toPrecision(12)));
-    this.note.hidden = missing || (grid[0] <= cell && cell <= grid.at(-1));
+    if (from !== this.box) this.box.value = date ? formatDate(value) : String(Number(value.toPrecision(8)));
+    this.note.hidden = missing || (grid[0] - this.step < cell && cell < grid.at(-1) + this.step);
   }
 }

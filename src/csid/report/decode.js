@@ -1,8 +1,7 @@
 // From the text in the page back to numbers: base 64, deflate, bytes of the same weight together.
 
 async function unpackedBytes(id, width) {
-  const text = document.getElementById(id).textContent.trim();
-  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const packed = bytesOf(document.getElementById(id).textContent.trim());
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const shuffled = new Uint8Array(await new Response(stream).arrayBuffer());
   const count = shuffled.length / width;
@@ -11,6 +10,13 @@ async function unpackedBytes(id, width) {
     for (let i = 0, from = b * count; i < count; i++) bytes[i * width + b] = shuffled[from + i];
   }
   return bytes.buffer;
+}
+
+function bytesOf(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
 }
 
 // Arrays by their places, as the document refers to them. Browsers run on little-endian machines only.

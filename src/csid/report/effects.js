@@ -125,7 +125,7 @@ function categoryDrawing(predictor, effect, mean, low, high, words) {
 // What is said below the drawing of a missing cell.
 function missingWords(model, n, k) {
   const predictor = model.predictors[n];
-  if (predictor.own_missing) return `Missing has a level of its own: ${formatNumber(model.effect(n, k)[predictor.known].mean)}.`;
-  if (model.classes) return `A missing cell is inferred from the other cells; with none known, ${formatNumber(model.mean[k])}.`;
-  return `A missing cell is averaged over: ${formatNumber(model.mean[k])}, the dashed line.`;
+  if (predictor.own_missing) return `Missing: a level of its own, ${formatNumber(model.effect(n, k)[predictor.known].mean)}.`;
+  if (model.classes) return `Missing: told by the other cells; with none known, ${formatNumber(model.mean[k])}.`;
+  return `Missing: averaged over, ${formatNumber(model.mean[k])}.`;
 }

@@ -36,7 +36,7 @@ function niceTicks(low, high, count) {
   const step = (high - low) / Math.max(count, 1);
   if (!(step > 0) || !Number.isFinite(step)) return [low];
   const power = Math.pow(10, Math.floor(Math.log10(step)));
-  const unit = [1, 2, 5, 10].find((each) => each * power >= step) * power;
+  const unit = [1, 2, 2.5, 5, 10].find((each) => each * power >= step) * power;
   const ticks = [];
   for (let i = Math.ceil(low / unit - 1e-9); i * unit <= high + 1e-9 * unit; i++) ticks.push(i * unit);
   return ticks;

@@ -38,7 +38,10 @@ class Lazy {
 }
 
 const lazy = new Lazy();
-addEventListener("beforeprint", () => lazy.all());
+addEventListener("beforeprint", () => {
+  lazy.all();
+  for (const details of document.querySelectorAll("details")) details.open = true;
+});
 
 function showFacts() {
   byId("facts").append(...told.facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));

@@ -1,5 +1,6 @@
 """Rows that a reader can start from: a typical one, and some of the data."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,11 @@ def example_rows(encoding: Encoding, X: Any, chosen: NDArray[np.intp]) -> list[R
 
 def _typical(mode: Mode, p: Array) -> float | int | None:
     if isinstance(mode, OrdinalMode):
-        observed = np.cumsum(p[: len(mode.grid)])
-        return float(mode.grid[min(int(np.searchsorted(observed, 0.5 * observed[-1])), len(mode.grid) - 1)])
+        reached = np.cumsum(p[: len(mode.grid)])
+        median = mode.grid[min(int(np.searchsorted(reached, 0.5 * reached[-1])), len(mode.grid) - 1)]
+        extent = mode.grid[-1] - mode.grid[0]
+        digits = 3 - math.floor(math.log10(extent)) if extent > 0.0 else 12
+        return float(np.clip(round(float(median), digits), mode.grid[0], mode.grid[-1]))  # as one would write it
     return int(np.argmax(p[: len(mode.categories)])) if mode.categories else None
 
 

@@ -1,23 +1,24 @@
 """Shares of the variance of the prediction: of each predictor, of the strongest pairs, and of how many act together.
 
 They are those of `csid.explain.sobol_indices`, found in a way whose price is linear in the number of predictors: all
-pairs together by a recursion, and single ones only between the predictors that interact most.
+pairs together by a recursion, and single ones only where they may be among the strongest.
 """
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from csid.cpd import CPD
 from csid.explain.component_pairs import component_pairs, on_levels
 from csid.explain.effects import main_effects
 from csid.explain.games import balanced
+from csid.explain.products import before, behind
 
 Array = NDArray[np.float64]
 
-_INTERACTING = 12
+_MOST_TRIED = 300  # pairs, of hundreds of predictors that all interact a little
 _NOTHING = 1e-24
 
 
@@ -47,42 +48,53 @@ def shares(cpd: CPD, most_pairs: int) -> Shares:
     all_, main, pairs, total = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros((N, K))
     for block in components.blocks():
         none = np.ones_like(block.C[0])  # products in which no, one or two predictors vary
-        one, two, before = np.zeros_like(none), np.zeros_like(none), [none]
+        one, two = np.zeros_like(none), np.zeros_like(none)
         for C, mm in zip(block.C, block.mm, strict=True):
             none, one, two = none * mm, one * mm + none * C, two * mm + one * C
-            before.append(before[-1] * (C + mm))
+        G = block.C + block.mm
+        sides = behind(G)
         main += block.form(V, one)
         pairs += block.form(V, two)
-        all_ += block.form(V, before[-1] - none)
-        behind = np.ones_like(none)
-        for n in reversed(range(N)):
-            total[n] += block.form(V, before[n] * block.C[n] * behind)
-            behind = behind * (block.C[n] + block.mm[n])
+        all_ += block.form(V, sides[0] * G[0] - none)
+        parts = V[:, block.f] @ (before(G) * block.C * sides)
+        total += block.times * (parts * V[:, block.g]).sum(axis=-1)
     varies = all_ > _NOTHING * np.abs(V).sum(axis=1) ** 2
     whole = np.where(varies, all_, np.inf)
     effects = zip(main_effects(cpd), cpd.marginals, strict=True)
     first = np.array([p @ (effect - p @ effect) ** 2 for effect, p in effects])
+    with threadpool_limits(1, "blas"):  # products too small for several threads to help
+        strongest = _strongest(cpd, (total - first) / whole, whole, most_pairs)
     return Shares(
         first / whole,
         total / whole,
         main / whole,
         pairs / whole,
         np.where(varies, 1.0 - (main + pairs) / whole, 0.0),
-        _strongest(cpd, (total - first) / whole, whole, most_pairs),
+        strongest,
         np.where(varies, all_, 0.0),
     )
 
 
 def _strongest(cpd: CPD, interacting: Array, whole: Array, most: int) -> list[list[tuple[int, int, float]]]:
-    """For each output, the pairs with the largest shares among the predictors that interact most."""
+    """For each output, the pairs with the largest shares.
+
+    A pair has no more than either of the two has in all beyond what it does alone, so that the most promising are
+    looked at first, until no other can be among the best.
+    """
     tensor = balanced(cpd)
     means = np.array([p @ A for p, A in zip(tensor.marginals, tensor.factors, strict=True)])
     found = []
     for k, v in enumerate(tensor.V):
-        some = np.sort(np.argsort(-interacting[:, k], kind="stable")[:_INTERACTING]).tolist()
-        variances = {pair: _variance_of_pair(tensor, means, v, pair) / whole[k] for pair in combinations(some, 2)}
-        order = sorted(variances, key=lambda pair: -variances[pair])
-        found.append([(*pair, float(variances[pair])) for pair in order[:most] if variances[pair] > 0.0])
+        at_most = np.minimum.outer(interacting[:, k], interacting[:, k])
+        firsts, seconds = np.triu_indices(cpd.n_modes, 1)
+        promising = np.argsort(-at_most[firsts, seconds], kind="stable")[:_MOST_TRIED]
+        best: list[tuple[int, int, float]] = []
+        for i, n in zip(firsts[promising].tolist(), seconds[promising].tolist(), strict=True):
+            if len(best) == most and at_most[i, n] <= best[-1][2]:
+                break
+            share = _variance_of_pair(tensor, means, v, (i, n)) / whole[k]
+            best = sorted([*best, (i, n, float(share))], key=lambda pair: -pair[2])[:most]
+        found.append([pair for pair in best if pair[2] > 0.0])
     return found
 
 

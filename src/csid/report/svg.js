@@ -40,7 +40,7 @@ function scaleOf(low, high, from, to) {
 }
 
 // Horizontal grid lines with their values.
-function valueAxis(y, left, right, count = 4) {
+function valueAxis(y, left, right, count = 5) {
   return niceTicks(y.low, y.high, count).flatMap((tick) => [
     line(left, y(tick), right, y(tick), "grid"),
     label(left - 6, y(tick) + 3.5, formatNumber(tick), "end"),

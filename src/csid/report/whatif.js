@@ -46,8 +46,8 @@ class WhatIf {
     const interval = this.model.posterior ? element("p", { class: "interval" }, this.level, " interval ", this.bounds) : element("p", { class: "note" }, "A model by least squares has no intervals.");
     return element(
       "div", { class: "answer" },
-      element("div", { class: "card sticky" },
-        element("p", { class: "what" }, "Predicted ", this.target), this.value, interval, this.strip, this.spoken,
+      element("div", { class: "card headline" }, element("p", { class: "what" }, "Predicted ", this.target), this.value, interval, this.strip, this.spoken),
+      element("div", { class: "card why" },
         element("h3", {}, "Why: what each predictor adds"), this.bars, this.sum,
         element("div", { class: "toolbar" }, copy("python", "Copy as Python"), copy("json", "Copy as JSON")), this.text,
       ),
@@ -137,10 +137,13 @@ class WhatIf {
     }
     const joint = model.classes && Math.abs(inferred) > 1e-9 * Math.abs(mean);
     if (joint) lines.push(["Missing cells, told by the others", "", inferred]);
-    const largest = Math.max(...lines.map(([, , value]) => Math.abs(value)), 1e-300);
+    const low = Math.min(0, ...lines.map(([, , value]) => value)), high = Math.max(0, ...lines.map(([, , value]) => value));
+    const at = (value) => (high > low ? (100 * (value - low)) / (high - low) : 0);
+    this.bars.style.setProperty("--zero", `${at(0)}%`);
     const bars = lines.map(([name, cell, value]) => {
       const bar = element("span", { class: value < 0 ? "fill negative" : "fill positive" });
-      bar.style.width = `${(50 * Math.abs(value)) / largest}%`;
+      bar.style.left = `${at(Math.min(value, 0))}%`;
+      bar.style.width = `${at(Math.abs(value)) - at(0)}%`;
       const text = element("span", { class: "text" }, element("span", { class: "name" }, name), cell ? ` = ${shortened(cell, 24)}` : "");
       return element("li", {}, text, element("span", { class: "track", "aria-hidden": "true" }, bar), element("span", { class: "number" }, formatSigned(value)));
     });
@@ -160,8 +163,10 @@ class WhatIf {
   }
 }
 
-// A cell as it stands in a table.
+// A cell as it stands in a table; ordered words and dates as they stand in files.
 function plainCell(predictor, cell) {
-  if (cell === null || predictor.isNumber) return cell;
-  return cell < 0 ? "never seen" : predictor.categories[cell];
+  if (cell === null) return null;
+  if (!predictor.isNumber) return cell < 0 ? "never seen" : predictor.categories[cell];
+  if (predictor.words.length) return predictor.words[Math.round(cell)] ?? cell;
+  return predictor.date ? formatDate(cell) : cell;
 }
