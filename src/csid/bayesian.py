@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from csid._fit.gibbs import Chain
+from csid._fit.gibbs import COMPONENTS_AT_ONCE, Chain
 from csid.coding import Coding, LocalTable, Table
 from csid.encoding import Interpolation, Missing
 from csid.ensemble import Member, begun, continued, gathered, interrupted
@@ -24,7 +24,7 @@ from csid.inputs import categorical_flags, check_table, check_targets, check_wei
 from csid.model_file import Arrays, Section, json_number, pack_draws, unpack_draws
 from csid.out_of_core import Encoder, Rows, roles_of, rows_of
 from csid.pilot import Pilot, Plan, Verdict
-from csid.portfolio import SETTINGS, Job, Setting, burn_in, chosen_settings, run_jobs
+from csid.portfolio import SETTINGS, Job, Setting, chosen_settings, run_jobs
 from csid.posterior import Posterior
 from csid.progress import chain_progress
 from csid.spread import Spread
@@ -86,6 +86,11 @@ class BayesianCSIDRegressor(TensorRegressor):
         rows far off pull less at the fit.
     start : {"random", "als"}, default="random"
         Where chains start: at random, or at a short fit by alternating least squares.
+    solver : {"gibbs", "stochastic"}, default="gibbs"
+        Draw given all rows; or, approximately, each time given a block of them, mixed with the blocks before it as in
+        `CSIDRegressor`: four passes over the rows in all once the chains have forgotten their starts. What the model
+        does not know then seems somewhat larger than it is. For normal noise and a rank up to 32; missing cells are
+        averaged over, or have a level.
     max_rank : int, default=2048
         Bound on the rank of the tensor that predicts: fewer draws of each chain are kept, at least one, when `rank`
         times their number exceeds it. The time of a prediction grows with it; its error falls with the number of draws.
@@ -165,6 +170,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         "n_draws": [Interval(Integral, 1, None, closed="left"), None],
         "noise": [StrOptions({"normal", "student"})],
         "start": [StrOptions({"random", "als"})],
+        "solver": [StrOptions({"gibbs", "stochastic"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
         "missing": [StrOptions({"auto", "marginalize", "level"})],
     }
@@ -182,6 +188,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         n_draws: int | None = None,
         noise: Literal["normal", "student"] = "normal",
         start: Literal["random", "als"] = "random",
+        solver: Literal["gibbs", "stochastic"] = "gibbs",
         max_rank: int = 2048,
         interpolation: Interpolation = "linear",
         categorical_features: Any = "from_dtype",
@@ -202,6 +209,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.n_draws = n_draws
         self.noise = noise
         self.start = start
+        self.solver = solver
         self.max_rank = max_rank
         self.interpolation = interpolation
         self.categorical_features = categorical_features
@@ -273,9 +281,18 @@ class BayesianCSIDRegressor(TensorRegressor):
                 "keep the outputs, or fit anew with warm_start=False."
             )
 
+    def _check_solver(self) -> None:
+        if self.solver == "gibbs":
+            return
+        if self.noise == "student":
+            raise ValueError("noise='student' scales rows one by one: use solver='gibbs', or noise='normal'.")
+        if self.rank > COMPONENTS_AT_ONCE:
+            raise ValueError(f"rank={self.rank}: solver='stochastic' draws at most {COMPONENTS_AT_ONCE} components.")
+
     def _fit_table(
         self, table: Table, centre: Array, scale: Array, one_output: bool, goes_on: bool
     ) -> "BayesianCSIDRegressor":
+        self._check_solver()
         plan = self._plan(len(table))
         seeds = np.random.SeedSequence(check_random_state(self.random_state).randint(2**31))
         pilot_seeds, chain_seeds = seeds.spawn(2)
@@ -287,6 +304,8 @@ class BayesianCSIDRegressor(TensorRegressor):
             coding, verdict = self._pilot(settings, table, plan, pilot_seeds)
             given = (plan.chains, self.rank, self.start, chain_seeds)
             members, jobs = begun(list(settings.values()), coding, verdict, table, *given)
+        if self.solver == "stochastic":
+            jobs = [replace(job, by_blocks=True) for job in jobs]
         try:
             self._run(jobs, 0 if goes_on else plan.burn, plan.draws, "chains")
         except KeyboardInterrupt:
@@ -430,7 +449,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         averaged = Coding(self.levels, self.interpolation, "marginalize", merge=self.noise != "student")
         as_level = replace(averaged, missing="level")
         pmf = None
-        if isinstance(table, LocalTable):
+        if isinstance(table, LocalTable) and self.solver == "gibbs":
             pmf = self._fit_pmf(table.X, np.arange(len(table)), table.weights, rng)
         drawn = [] if pmf is None else [replace(averaged, pmf=pmf, heed=heed) for heed in _HEEDS]
         if self.missing == "level":
@@ -443,7 +462,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         """Run the chains, with a progress bar; when interrupted, they stop after their sweep."""
         stop = threading.Event()
         thin = max(1, min(4, n_draws // 10))
-        sweeps = max(sum(sweeps for _, sweeps in burn_in(job.problem.n_rows, n_burn)) for job in jobs) + n_draws
+        sweeps = max(sum(stage.burn + stage.draws for stage in job.stages(n_burn, n_draws, thin)) for job in jobs)
         with chain_progress(bool(self.verbose), len(jobs), sweeps, label) as advance:
 
             def go_on(chain: Chain) -> bool:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,16 @@ from scipy.optimize import nnls
 from csid._fit.gibbs import Chain, Prior, als_state, random_state, run_chain
 from csid._fit.missing_cells import LevelPMF, completed_values, expected_values
 from csid._fit.problem import Problem
-from csid._fit.samples import LocalSamples
+from csid._fit.samples import LocalSamples, Samples
 from csid._fit.statistics import Workers, values_of_rows
+from csid._fit.stochastic import BlockSamples, number_of_blocks
 
 Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.04
 _ROWS_OF_BURN_IN, _GROWTH, _SWEEPS_TO_ADAPT = 60_000, 8, 3
 _MANY_ROWS = 200_000
+_PASSES_BY_BLOCKS = 2
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,21 @@ def chosen_settings(
     return chosen
 
 
+class Stage(NamedTuple):
+    """Sweeps on a number of rows: dropped, and of which every so many is kept."""
+
+    rows: int
+    burn: int
+    draws: int
+    thin: int
+
+
 @dataclass(frozen=True)
 class Job:
     """A chain to run: its problem and prior, where it starts, its random numbers, and how missing cells are drawn.
 
     pmf : None where they are averaged over; heed : see `run_chain`.
+    by_blocks : whether a sweep over all rows sees but a block of them, mixed with those before it.
     """
 
     problem: Problem
@@ -87,6 +100,26 @@ class Job:
     rng: np.random.Generator
     pmf: LevelPMF | None = None
     heed: float = 1.0
+    by_blocks: bool = False
+
+    @property
+    def n_blocks(self) -> int:
+        """Into how many blocks the rows are cut."""
+        factors = self.chain.state.factors
+        return number_of_blocks(self.problem.n_rows, int(factors.levels.max()) * factors.rank) if self.by_blocks else 1
+
+    def stages(self, n_burn: int, n_draws: int, thin: int) -> list["Stage"]:
+        """What the chain does, on parts of the rows first.
+
+        By blocks, it passes over all rows twice at least until the sums are of states that it has come to, and draws in
+        as many passes.
+        """
+        *parts, (rows, sweeps) = burn_in(self.problem.n_rows, n_burn)
+        every = 1
+        if self.n_blocks > 1:
+            passes = _PASSES_BY_BLOCKS * self.n_blocks
+            sweeps, every = max(sweeps, passes), max(1, passes // n_draws)
+        return [*(Stage(*part, 0, 1) for part in parts), Stage(rows, sweeps, every * n_draws, every * thin)]
 
     @classmethod
     def new(
@@ -151,12 +184,15 @@ def run_jobs(
     def run(job: Job) -> None:
         order = job.rng.permutation(job.problem.n_rows) if job.problem.n_rows > _ROWS_OF_BURN_IN else None
         with Workers(max(1, threads // at_once)) as workers:
-            for rows, sweeps in burn_in(job.problem.n_rows, n_burn):
-                last = rows == job.problem.n_rows
-                problem = job.problem if last or order is None else job.problem.take(np.sort(order[:rows]))
-                given = (sweeps, n_draws if last else 0, thin, go_on, job.pmf, job.heed)
+            for stage in job.stages(n_burn, n_draws, thin):
+                last = stage.rows == job.problem.n_rows
+                problem = job.problem if last or order is None else job.problem.take(np.sort(order[: stage.rows]))
+                samples: Samples = LocalSamples(problem, workers)
+                if last and job.n_blocks > 1:
+                    samples = BlockSamples(LocalSamples(problem, workers), job.chain.state.factors.rank, job.rng)
+                given = (stage.burn, stage.draws, stage.thin, go_on, job.pmf, job.heed)
                 if not stop.is_set():
-                    run_chain(LocalSamples(problem, workers), job.prior, job.chain, job.rng, *given)
+                    run_chain(samples, job.prior, job.chain, job.rng, *given)
 
     with ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(run, job) for job in jobs]

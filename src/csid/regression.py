@@ -320,7 +320,7 @@ class CSIDRegressor(TensorRegressor):
 
         Levels, their marginals and the units of y stay those of the first call, so let its rows be many and typical. A
         number beyond the levels counts as the nearest of them, and a category never seen is averaged over, as in
-        `predict`. A new row counts three times as much as rows before it do on average; memory does not grow with them.
+        `predict`. A new row counts twice as much as rows before it do on average; memory does not grow with them.
         `validation_history_` goes on with the error on the new rows before they were used.
 
         Parameters

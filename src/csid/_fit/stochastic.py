@@ -123,6 +123,42 @@ class BlockSweeps:
             balance_scales(costs if mixed.kept == 0.0 else costs[: factors.n_modes], factors)
 
 
+@dataclass
+class BlockSamples:
+    """All rows, of which each sweep of a sampler sees the next block, mixed with those before it."""
+
+    rows: LocalSamples
+    rank: int
+    rng: np.random.Generator
+    _running: RunningSums = field(default_factory=RunningSums)
+    _left: Iterator[Problem] = field(default_factory=lambda: iter(()))
+    _mixed: MixedSamples | None = None
+
+    @property
+    def known(self) -> Known:
+        return self.rows.known
+
+    def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
+        block = next(self._left, None)
+        if block is None:
+            self._left = blocks(self.rows.problem, self.rank, self.rng)
+            block = next(self._left)
+        samples, most = LocalSamples(block, self.rows.workers), self.known.total_weight
+        self._mixed = self._running.joined_by(samples, self.known, COUNT_IN_STREAM, most)
+        yield from self._mixed.sums_by_mode(factors)
+
+    def output_sums(self, factors: Factors) -> tuple[Array, Array]:
+        return self._current.output_sums(factors)
+
+    def residual_sums(self, factors: Factors) -> tuple[Array, Array]:
+        return self._current.residual_sums(factors)
+
+    @property
+    def _current(self) -> Samples:
+        """The block of the sweep; before the first, all rows."""
+        return self.rows if self._mixed is None else self._mixed
+
+
 def sweep_block(
     mixed: MixedSamples, options: ALSOptions, penalties: Penalties, factors: Factors, single: bool = False
 ) -> None:
