@@ -94,6 +94,15 @@ def test_variances_over_the_marginals_of_rows(cpd: CPD, seed: int, linear: bool)
     check(cpd, explained(cpd, a, p), [moments_of(rows, n, q) for n, q in enumerate(cpd.marginals)])
 
 
+def test_means_of_zero_are_not_divided_by() -> None:
+    cpd = random_tensor(np.random.default_rng(0), [2, 3, 2, 2], 3, 2)
+    even = np.array([0.5, 0.5])
+    for n in (0, 2):
+        cpd.factors[n][:, 1] = [1.0, -1.0]
+    cpd = CPD(cpd.factors, cpd.V, cpd.bias, (even, cpd.marginals[1], even, even))
+    check(cpd, explained(cpd, list(cpd.factors), list(cpd.marginals)), [on_levels(p) for p in cpd.marginals])
+
+
 def test_a_predictor_that_is_never_observed_keeps_its_marginal() -> None:
     p = np.array([0.25, 0.75])
     rows = EncodedRows(np.full((3, 1), 2, np.uint8), np.zeros((0, 1), np.float32))

@@ -23,13 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 from csid._fit.lanes import WIDTH
 from csid.explain import fitted
 from csid.explain.bands import Band, band, check_coverage
-from csid.explain.component_pairs import ComponentPairs, component_pairs, moments_of, on_levels
+from csid.explain.component_pairs import Block, ComponentPairs, component_pairs, moments_of, on_levels
 from csid.explain.games import uniform_rule
 from csid.explain.products import before, behind
 from csid.explain.shapley_kernels import add_effects
 
 Array = NDArray[np.float64]
 
+_DIVISIBLE = 1e-50
 _NOTHING = 1e-24  # of what the variance would be if components did not cancel
 
 
@@ -132,20 +133,39 @@ def sobol_variances(components: ComponentPairs) -> Variances:
     V, means = components.V, components.means
     (K, _), N = V.shape, len(means)
     found = Variances(np.zeros(K), np.zeros((N, K)), np.zeros((N, K)), np.zeros((N, N, K)))
-    others_before, others_behind = before(means), behind(means)
+    others = V * (before(means) * behind(means))[:, None]
     for block in components.blocks():
-        C, mm = block.C, block.mm
-        G = C + mm
-        found.all[:] += block.form(V, (before(mm) * C * behind(G)).sum(axis=0))  # the difference of both products
-        for n, matrix in enumerate(before(G) * C * behind(G)):
-            found.total[n] += block.form(V, matrix)
-            found.first[n] += block.form(V * others_before[n] * others_behind[n], C[n])
-        for i in range(N):
-            others = V * others_before[i]
-            for n in range(i + 1, N):
-                found.pairs[i, n] += block.form(others * others_behind[n], C[i] * C[n])
-                others = others * means[n]
-    return found._replace(pairs=found.pairs + found.pairs.transpose(1, 0, 2))
+        C, G, VV = block.C, block.C + block.mm, _pairs_of(V, block)
+        found.all[:] += VV @ (before(block.mm) * C * behind(G)).sum(axis=0).ravel()  # the difference of both products
+        found.total[:] += (before(G) * C * behind(G)).reshape(N, -1) @ VV.T
+        found.first[:] += block.times * ((others[:, :, block.f] @ C) * others[:, :, block.g]).sum(axis=2)
+        found.pairs[:] += _pair_variances(V, means, block)
+    return found
+
+
+def _pair_variances(V: Array, means: Array, block: Block) -> Array:
+    """(N, N, K) of a block: one matrix product, where no mean is so small that it cannot be divided by."""
+    N = len(means)
+    pairs = np.zeros((N, N, len(V)))
+    if min(np.abs(means[:, block.f]).min(), np.abs(means[:, block.g]).min()) > _DIVISIBLE:
+        C = (block.C / block.mm).reshape(N, -1)
+        weights = _pairs_of(V * np.prod(means, axis=0), block)
+        for k, w in enumerate(weights):
+            pairs[:, :, k] = (C * w) @ C.T
+        pairs[np.arange(N), np.arange(N)] = 0.0
+        return pairs
+    first, last = before(means), behind(means)
+    for i in range(N):
+        others = V * first[i]
+        for n in range(i + 1, N):
+            pairs[i, n] = pairs[n, i] = block.form(others * last[n], block.C[i] * block.C[n])
+            others = others * means[n]
+    return pairs
+
+
+def _pairs_of(x: Array, block: Block) -> Array:
+    """(K, P) the products of x (K, F) over the pairs of components of a block, as often as they count."""
+    return np.asarray(block.times * x[:, block.f, None] * x[:, None, block.g]).reshape(len(x), -1)
 
 
 def effect_variances(components: ComponentPairs) -> Array:
@@ -154,8 +174,7 @@ def effect_variances(components: ComponentPairs) -> Array:
     effects = np.zeros((N, len(V)))
     rule = uniform_rule(N - 1)
     for block in components.blocks():
-        VV = block.times * V[:, block.f, None] * V[:, None, block.g]
-        add_effects(_in_lanes(block.C), _in_lanes(block.mm), _padded(VV), *rule, effects)
+        add_effects(_in_lanes(block.C), _in_lanes(block.mm), _padded(_pairs_of(V, block)), *rule, effects)
     return effects
 
 
