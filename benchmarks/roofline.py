@@ -49,9 +49,9 @@ def problem(rows: int, interpolation: str) -> Problem:
     )
 
 
-def operations(F: int, interpolation: str) -> int:
+def operations(F: int, interpolation: str, predictors: int = PREDICTORS) -> int:
     """Per row and mode: products of the other factors' rows, a triangle of q qᵀ, and q (y - b)."""
-    others, triangle = PREDICTORS - 1, F * (F + 1)
+    others, triangle = predictors - 1, F * (F + 1)
     if interpolation == "constant":
         return others * F + triangle + 2 * F
     # each row of a factor is a + t (b - a); three Gram matrices of scaled q
