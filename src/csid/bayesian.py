@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from csid._fit.gibbs import COMPONENTS_AT_ONCE, Chain
-from csid.coding import Coding, LocalTable, Table
+from csid.coding import Coding, LocalTable, Sampled, Table
 from csid.encoding import Interpolation, Missing
 from csid.ensemble import Member, begun, continued, gathered, interrupted
 from csid.estimator import TensorRegressor, centre_and_scale
@@ -477,7 +477,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         coding: Coding,
         verdict: Verdict,
         members: list[Member],
-        table: Table,
+        table: Sampled,
         centre: Array,
         scale: Array,
     ) -> None:

@@ -21,16 +21,23 @@ Array = NDArray[np.float64]
 _FEWEST_LEVELS = 32
 
 
-class Table(Protocol):
-    """Checked rows with standardised targets, wherever they are."""
-
-    @property
-    def n_outputs(self) -> int: ...
+class Sampled(Protocol):
+    """Rows that chains were run on, wherever they are."""
 
     def __len__(self) -> int: ...
 
     def take(self, rows: NDArray[np.intp]) -> "LocalTable":
         """Some rows, in that order."""
+
+    def refined(self, encodings: Sequence[Encoding]) -> Encoding:
+        """The levels of several encodings together, for linear interpolation."""
+
+
+class Table(Sampled, Protocol):
+    """Checked rows with standardised targets, in memory or in files."""
+
+    @property
+    def n_outputs(self) -> int: ...
 
     def encoded(
         self, levels: int, interpolation: Interpolation, missing: Missing, train: NDArray[np.intp] | None
@@ -39,9 +46,6 @@ class Table(Protocol):
 
     def on(self, encoding: Encoding) -> Problem:
         """The rows on known levels."""
-
-    def refined(self, encodings: Sequence[Encoding]) -> Encoding:
-        """The levels of several encodings together, for linear interpolation."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +111,11 @@ class Coding:
             pmf = None if self.pmf is None else self.pmf.on(encoding)
             return Encoded(encoding, self.settled(own), problem.take(held_out), pmf, self.heed)
 
-        most = max(_FEWEST_LEVELS, (len(table) - len(held_out)) // 8)
-        return lambda setting: encoded(setting.levels if self.levels != "auto" else min(setting.levels, most))
+        return lambda setting: encoded(self.levels_of(setting, len(table) - len(held_out)))
+
+    def levels_of(self, setting: Setting, n_rows: int) -> int:
+        """Most levels of a number, from so many rows."""
+        return setting.levels if self.levels != "auto" else min(setting.levels, max(_FEWEST_LEVELS, n_rows // 8))
 
     def settled(self, problem: Problem) -> Problem:
         """Repeated cells merged, and the rows in an order of their own."""

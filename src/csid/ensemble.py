@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from csid._fit.gibbs import Chain
 from csid._fit.problem import Problem
-from csid.coding import Coding, Table
+from csid.coding import Coding, Sampled, Table
 from csid.cpd import CPD
 from csid.diagnostics import convergence
 from csid.encoding import Encoding
@@ -91,7 +91,7 @@ class Gathered(NamedTuple):
 def gathered(
     members: Sequence[Member],
     shares: Array,
-    table: Table,
+    table: Sampled,
     max_rank: int,
     centre: Array,
     scale: Array,

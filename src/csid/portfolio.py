@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 
 from csid._fit.gibbs import Chain, Prior, als_state, random_state, run_chain
 from csid._fit.missing_cells import LevelPMF, completed_values, expected_values
-from csid._fit.problem import Problem
+from csid._fit.problem import Known, Problem
 from csid._fit.samples import LocalSamples, Samples
 from csid._fit.statistics import Workers, values_of_rows
 from csid._fit.stochastic import BlockSamples, number_of_blocks
@@ -139,15 +139,15 @@ class Job:
         return cls(problem, adapted_prior(setting, problem, error), Chain(state), rng, pmf, heed)
 
 
-def adapted_prior(setting: Setting, problem: Problem, error: Array | None) -> Prior:
-    """The prior of a setting for a problem, given mean squared errors (K,) on held-out rows, if known.
+def adapted_prior(setting: Setting, known: Known, error: Array | None) -> Prior:
+    """The prior of a setting for some samples, given mean squared errors (K,) on held-out rows, if known.
 
     Factors are held nearer to 1 when rows are few per pair of predictors: a product of N factors that vary by more than
     1 / N has heavy tails, which a few rows do not cut. With caution, the prior of the noise is worth that many times
     the rows, with the noise as large as the error.
     """
-    M, prior = problem.total_weight, setting.prior
-    prior = replace(prior, nu=max(prior.nu, problem.n_modes**2 / M))
+    M, prior = known.total_weight, setting.prior
+    prior = replace(prior, nu=max(prior.nu, known.n_modes**2 / M))
     if setting.caution == 0.0 or error is None:
         return prior
     rows = 0.5 * setting.caution * M
