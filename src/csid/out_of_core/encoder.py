@@ -100,12 +100,13 @@ class Encoder:
         modes = levels.modes if isinstance(levels, Encoding) else levels
         counts = LevelCounts(modes)
         sizes = {role: int(np.count_nonzero(self.roles == role)) for role in (TRAINED, HELD_OUT)}
+        names = {TRAINED: f"{name}train", HELD_OUT: f"{name}held-out"}
+        paths = {role: self.rows.folder / names[role] for role in names if sizes[role]}
         with ExitStack() as stack:
             map_columns = stack.enter_context(self._threads())
             files = {
-                role: stack.enter_context(CodeFile.written(self.rows.folder / path, modes, sizes[role], len(centre)))
-                for role, path in ((TRAINED, f"{name}train"), (HELD_OUT, f"{name}held-out"))
-                if sizes[role]
+                role: stack.enter_context(CodeFile.written(path, modes, sizes[role], len(centre)))
+                for role, path in paths.items()
             }
             filled = dict.fromkeys(files, 0)
             for batch in self._batches():
@@ -125,7 +126,7 @@ class Encoder:
                     if role == TRAINED:
                         counts.update(codes, positions, None if weights is None else file.weights[part], map_columns)
         encoding = levels if isinstance(levels, Encoding) else Encoding(modes, counts.marginals())
-        problems = {role: file.problem(encoding) for role, file in files.items()}
+        problems = {role: CodeFile.opened(path).problem(encoding) for role, path in paths.items()}
         return encoding, problems[TRAINED], problems.get(HELD_OUT)
 
     def marginals(self, modes: tuple[Mode, ...]) -> tuple[Array, ...]:
@@ -230,7 +231,7 @@ def _named(label: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{label}: {error}") from error
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{label}: {error}") from error
 
 
 def roles_of(n_rows: int, train: NDArray[np.intp], held_out: NDArray[np.intp]) -> NDArray[np.uint8]:

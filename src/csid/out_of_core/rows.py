@@ -52,36 +52,36 @@ class Rows(ABC):
 class OpenRows(NamedTuple):
     """Rows while a fit reads them.
 
-    folder : for what is written of them; n_rows : M; counted : those whose weight is not zero; first : table of some.
+    folder : for what is written of them; n_rows : M; weighted : (M,) which have a weight above zero, or None for all.
+    first : table of some.
     """
 
     given: Rows
     folder: Path
     n_rows: int
-    counted: NDArray[np.intp]
+    weighted: NDArray[np.bool_] | None
     first: Any
+
+    @property
+    def counted(self) -> NDArray[np.intp]:
+        """Rows whose weight is not zero."""
+        return np.arange(self.n_rows) if self.weighted is None else np.flatnonzero(self.weighted)
 
 
 @contextmanager
 def opened(given: Rows) -> Iterator[OpenRows]:
     """Rows that can be read several times, and a folder that is gone afterwards."""
     with TemporaryDirectory(prefix="csid-", dir=given.folder) as folder, given.kept(Path(folder)) as rows:
-        n_rows, counted = _counted(rows)
-        first = next((batch.X for batch in rows.batches() if number_of_rows(batch.X)), None)
-        if first is None or len(counted) < 2:
-            raise ValueError(f"there are {len(counted)} rows that count: a fit needs at least 2.")
-        yield OpenRows(rows, Path(folder), n_rows, counted, first)
-
-
-def _counted(rows: Rows) -> tuple[int, NDArray[np.intp]]:
-    """How many rows there are, and which have a weight that is not zero."""
-    start, parts, weighted = 0, [], False
-    for count, weights in rows.counts():
-        if weights is not None:
-            weighted = True
-            parts.append(start + np.flatnonzero(np.asarray(weights)))
-        start += count
-    return start, np.concatenate(parts) if weighted else np.arange(start)
+        parts = [(count, None if weights is None else np.asarray(weights) != 0.0) for count, weights in rows.counts()]
+        n_rows = sum(count for count, _ in parts)
+        weighted = None
+        if any(counts is not None for _, counts in parts):
+            weighted = np.concatenate([np.ones(count, bool) if counts is None else counts for count, counts in parts])
+        number = n_rows if weighted is None else int(weighted.sum())
+        if number < 2:
+            raise ValueError(f"there are {number} rows that count: a fit needs at least 2.")
+        first = next(batch.X for batch in rows.batches() if number_of_rows(batch.X))
+        yield OpenRows(rows, Path(folder), n_rows, weighted, first)
 
 
 def rows_of(X: Any, y: Any, sample_weight: Any = None) -> Rows | None:
