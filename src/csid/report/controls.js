@@ -5,22 +5,26 @@ class Control {
     this.predictor = predictor;
     this.changed = changed;
     const id = `cell-${n}`;
-    this.missing = element("input", { type: "checkbox", id: `${id}-missing`, on: { change: () => changed(this.missing.checked ? null : this.last) } });
-    const box = element("label", { class: "missing", for: `${id}-missing` }, this.missing, "missing", element("span", { class: "hidden" }, ` ${predictor.name}`));
+    const ticked = () => changed(this.missing.checked ? null : this.last);
+    this.missing = element("input", { type: "checkbox", id: `${id}-missing`, on: { change: ticked } });
+    const whose = element("span", { class: "hidden" }, ` ${predictor.name}`);
+    const box = element("label", { class: "missing", for: `${id}-missing` }, this.missing, "missing", whose);
     this.note = element("span", { class: "beyond", hidden: true }, "beyond the training data");
     const inputs = predictor.isNumber && !predictor.words.length ? this.#numberInputs(id) : this.#listInputs(id);
     const name = element("label", { class: "name", for: id }, predictor.name);
-    this.node = element("div", { class: "control" }, element("div", { class: "head" }, name, this.note, box), element("div", { class: "inputs" }, ...inputs));
+    const head = element("div", { class: "head" }, name, this.note, box);
+    this.node = element("div", { class: "control" }, head, element("div", { class: "inputs" }, ...inputs));
     this.last = predictor.isNumber ? predictor.grid[predictor.grid.length >> 1] : predictor.known ? 0 : -1; // when ticked off
   }
 
   #numberInputs(id) {
     const { grid, date, name } = this.predictor, low = grid[0], high = grid.at(-1);
     const step = grid.every(Number.isInteger) ? 1 : 10 ** Math.floor(Math.log10((high - low) / 300 || 1));
-    const decimals = Math.max(0, -Math.round(Math.log10(step)));
-    const [min, max] = [Math.floor(low / step), Math.ceil(high / step)].map((count) => (count * step).toFixed(Math.min(decimals, 20)));
+    const decimals = Math.min(20, Math.max(0, -Math.round(Math.log10(step))));
+    const [min, max] = [Math.floor(low / step), Math.ceil(high / step)].map((count) => (count * step).toFixed(decimals));
     this.step = step; // sliders go by round numbers, and end at the first beyond the data
-    this.slider = element("input", { type: "range", id, min, max, step: step.toFixed(Math.min(decimals, 20)), on: { input: () => this.changed(Number(this.slider.value)) } });
+    const moved = () => this.changed(Number(this.slider.value));
+    this.slider = element("input", { type: "range", id, min, max, step: step.toFixed(decimals), on: { input: moved } });
     this.box = element("input", {
       type: date ? "date" : "number", step: date ? 1 : "any", "aria-label": `${name}, exact value`,
       on: { input: () => this.#fromBox() },

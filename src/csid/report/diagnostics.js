@@ -50,11 +50,15 @@ function calibrationDrawing(shares, rows, target) {
 // A figure after every sweep, a line for each chain or start.
 function courseDrawing(curves, k, what) {
   const { width, height, left, right, top, bottom } = { ...SQUARE, height: 250 };
-  const lines = curves.map(({ sweeps, values }) => [sweeps, values[Math.min(k, values.length - 1)].map((v) => Math.log10(Math.max(v, 1e-300)))]);
+  const lines = curves.map(({ sweeps, values }) => {
+    const own = values[Math.min(k, values.length - 1)];
+    return [sweeps, own.map((value) => Math.log10(Math.max(value, 1e-300)))];
+  });
   const logs = lines.flatMap(([, values]) => values), last = Math.max(...lines.flatMap(([sweeps]) => sweeps));
   const x = scaleOf(1, Math.max(last, 2), left, width - right), y = scaleOf(Math.min(...logs), Math.max(...logs), height - bottom, top);
   const [low, high] = [10 ** y.low, 10 ** y.high];
-  const ticks = high / low > 20 ? niceTicks(Math.ceil(y.low), y.high, 4).map((power) => 10 ** power) : niceTicks(low, high, 4).filter((tick) => tick > 0);
+  const powers = niceTicks(y.low, y.high, 4).filter(Number.isInteger).map((power) => 10 ** power);
+  const ticks = high / low > 20 ? powers : niceTicks(low, high, 4).filter((tick) => tick > 0);
   return drawing(
     width, height, `${what} after every sweep, of ${curves.length} runs.`,
     ...ticks.flatMap((tick) => [

@@ -75,8 +75,6 @@ function densityBars(predictor, x) {
   });
 }
 
-const dot = (x, y, kind = "dot") => drawn("circle", { class: kind, cx: round(x), cy: round(y), r: 4 });
-
 function missingMark(level, y, x, share) {
   const below = EFFECT.floor + EFFECT.density + 18;
   return [
@@ -95,19 +93,20 @@ function categoryDrawing(predictor, effect, mean, low, high, words) {
   const frequent = [...known].sort((a, b) => predictor.marginal[b] - predictor.marginal[a]).slice(0, MOST_CATEGORIES);
   const shown = frequent.sort((a, b) => a - b);
   if (predictor.own_missing) shown.push(predictor.known);
-  const nameOf = (level) => (level === predictor.known ? "missing" : formatCell(predictor, predictor.isNumber ? predictor.grid[level] : level));
-  const names = shown.map(nameOf);
+  const cellOf = (level) => (level === predictor.known ? null : predictor.isNumber ? predictor.grid[level] : level);
+  const names = shown.map((level) => formatCell(predictor, cellOf(level)));
   const letters = Math.min(18, Math.max(4, ...names.map((name) => name.length)));
   const left = 16 + 6.4 * letters, bottom = top + step * shown.length;
   const x = scaleOf(low, high, left, width - right - shares - 14);
   const most = Math.max(...shown.map((level) => predictor.marginal[level]), 1e-300);
   const rows = shown.flatMap((level, at) => {
-    const y = top + step * (at + 0.5), kind = level === predictor.known ? " missing" : "", { mean: value, lower, upper } = effect[level];
+    const y = top + step * (at + 0.5), kind = level === predictor.known ? " missing" : "";
+    const { mean: value, lower, upper } = effect[level];
     const wide = 26 * (predictor.marginal[level] / most), from = width - right - shares;
     return [
       label(left - 10, y + 4, shortened(names[at], letters), "end", { class: "name" }),
       line(x(lower), y, x(upper), y, "whisker" + kind),
-      drawn("circle", { class: "dot" + kind, cx: round(x(value)), cy: y, r: 4.5 }, drawn("title", {}, `${names[at]}: ${formatNumber(value)}`)),
+      titled(dot(x(value), y, "dot" + kind), `${names[at]}: ${formatNumber(value)}`),
       drawn("rect", { class: "density", x: from, y: y - 4, width: round(Math.max(wide, 0.8)), height: 8 }),
       label(width - right, y + 4, formatShare(predictor.marginal[level]), "end"),
     ];

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 Place = tuple[int, int]
 """Where an array stands in the numbers of a page: its start and its length."""
 
-_LARGEST = 2.0**30  # of a fixed-point number: differences of two fit into 32 bits
+_LARGEST = 2.0**28  # of a fixed-point number; differences of two fit into 32 bits with their sign
 
 
 class Packing:
@@ -32,8 +32,8 @@ class Packing:
     def cells(self, A: Array) -> tuple[int, Place]:
         """Keep a factor (I, R) as fixed-point numbers, whose units, one for each column, are kept as doubles.
 
-        The unit is 2^-30 of the largest entry: finer than the 24 bits that draws are kept with. Each level is told by
-        its difference from the one before, which is small where factors are smooth; its sign is the lowest bit.
+        The unit is 2^-28 of the largest entry, which moves predictions by less than 1e-7 of their spread. Each level is
+        told by its difference from the one before, which is small where factors are smooth; its sign is the lowest bit.
         """
         largest = np.abs(A).max(axis=0)
         units = np.where(largest > 0.0, largest, 1.0) / _LARGEST

@@ -23,7 +23,13 @@ _SCRIPTS = (
     "diagnostics.js",
     "table.js",
     "controls.js",
+    "bars.js",
+    "answer.js",
+    "rowtext.js",
     "whatif.js",
+    "lazy.js",
+    "overview.js",
+    "sections.js",
     "page.js",
 )
 

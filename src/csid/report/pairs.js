@@ -36,31 +36,31 @@ function pairDrawing(model, i, n, k, target, beyond) {
   const stepX = (width - left - right) / firsts.length, stepY = (height - top - bottom) / seconds.length;
   const cells = surface.flatMap((row, a) =>
     row.map((value, b) => {
-      const place = { x: round(left + a * stepX), y: round(height - bottom - (b + 1) * stepY), width: round(stepX + 0.4), height: round(stepY + 0.4) };
-      const words = `${across.name} ${formatCell(across, firsts[a])}, ${up.name} ${formatCell(up, seconds[b])}: ${formatNumber(value)}`;
-      const cell = drawn("rect", place, drawn("title", {}, words));
+      const place = { x: round(left + a * stepX), y: round(height - bottom - (b + 1) * stepY) };
+      const cell = drawn("rect", { ...place, width: round(stepX + 0.4), height: round(stepY + 0.4) });
       cell.style.fill = heat(share(value), beyond);
-      return cell;
+      const [one, other] = [formatCell(across, firsts[a]), formatCell(up, seconds[b])];
+      return titled(cell, `${across.name} ${one}, ${up.name} ${other}: ${formatNumber(value)}`);
     }),
   );
-  const named = (count, most) => (at) => at % Math.ceil(count / most) === 0;
-  const namesAcross = firsts.filter((_, a) => named(firsts.length, 6)(a));
+  const middle = top + (height - top - bottom) / 2;
   const parts = [
     ...cells,
-    ...namesAcross.map((cell) => label(left + (firsts.indexOf(cell) + 0.5) * stepX, height - bottom + 15, shortened(formatCell(across, cell, 3), 9), "middle")),
-    ...seconds
-      .map((cell, b) => [cell, b])
-      .filter(([, b]) => named(seconds.length, 8)(b))
-      .map(([cell, b]) => label(left - 6, height - bottom - (b + 0.5) * stepY + 4, shortened(formatCell(up, cell, 3), 9), "end")),
-    label(left + (width - left - right) / 2, height - bottom + 33, shortened(across.name, 44), "middle", { class: "name" }),
-    label(12, top + (height - top - bottom) / 2, shortened(up.name, 36), "middle", {
-      class: "name",
-      transform: `rotate(-90 12 ${top + (height - top - bottom) / 2})`,
-    }),
+    ...someNames(across, firsts, 6).map(([text, a]) => label(left + (a + 0.5) * stepX, height - bottom + 15, text, "middle")),
+    ...someNames(up, seconds, 8).map(([text, b]) => label(left - 6, height - bottom - (b + 0.5) * stepY + 4, text, "end")),
+    label((left + width - right) / 2, height - bottom + 33, shortened(across.name, 44), "middle", { class: "name" }),
+    label(12, middle, shortened(up.name, 36), "middle", { class: "name", transform: `rotate(-90 12 ${middle})` }),
     ...legend(low, high, beyond),
   ];
-  const words = `${beyond ? "Interaction in" : "Mean"} ${target} by ${across.name} and ${up.name}: from ${formatNumber(low)} to ${formatNumber(high)}.`;
+  const what = `${beyond ? "Interaction in" : "Mean"} ${target} by ${across.name} and ${up.name}`;
+  const words = `${what}: from ${formatNumber(low)} to ${formatNumber(high)}.`;
   return drawing(width, height, words, ...parts);
+}
+
+// Names of no more than so many cells, evenly apart, and where these stand.
+function someNames(predictor, cells, most) {
+  const names = cells.map((cell, at) => [shortened(formatCell(predictor, cell, 3), 9), at]);
+  return names.filter(([, at]) => at % Math.ceil(cells.length / most) === 0);
 }
 
 // Colours go from low to high; a difference has a middle.

@@ -23,6 +23,14 @@ const label = (x, y, text, anchor = "start", more = {}) =>
 const line = (x1, y1, x2, y2, kind) =>
   drawn("line", { x1: round(x1), y1: round(y1), x2: round(x2), y2: round(y2), class: kind });
 
+const dot = (x, y, kind = "dot") => drawn("circle", { class: kind, cx: round(x), cy: round(y), r: 4 });
+
+// Words that appear over a mark.
+function titled(mark, words) {
+  mark.append(drawn("title", {}, words));
+  return mark;
+}
+
 const round = (x) => Math.round(100 * x) / 100;
 
 const path = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${round(x)} ${round(y)}`).join("");

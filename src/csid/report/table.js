@@ -14,7 +14,8 @@ class PredictorTable {
     this.body = element("tbody");
     this.heads = ["name", "kind", "total", "first"].map((by) => this.#head(by));
     this.count = element("p", { class: "note", "aria-live": "polite" });
-    this.search = element("input", { type: "search", id: "find", placeholder: "Find a predictor", "aria-label": "Find a predictor", on: { input: () => this.show() } });
+    this.search = searchBox("Find a predictor", () => this.show());
+    this.search.id = "find";
     const caption = element("caption", { class: "hidden" }, "Predictors and their shares of the variance of the prediction");
     const table = element("table", { class: "predictors" }, caption, element("thead", {}, element("tr", {}, ...this.heads)), this.body);
     const region = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of predictors" }, table);
@@ -37,20 +38,23 @@ class PredictorTable {
     const { by, falling } = this.sort, sought = this.search.value.trim().toLowerCase();
     const key = (row) => (Array.isArray(row[by]) ? row[by][k] : row[by]);
     const order = (a, b) => (typeof key(a) === "string" ? key(a).localeCompare(key(b), "en", { numeric: true }) : key(a) - key(b));
-    const found = this.rows.filter((row) => row.name.toLowerCase().includes(sought)).sort((a, b) => (falling ? -1 : 1) * order(a, b) || a.n - b.n);
+    const matching = this.rows.filter((row) => row.name.toLowerCase().includes(sought));
+    const found = matching.sort((a, b) => (falling ? -1 : 1) * order(a, b) || a.n - b.n);
     for (const head of this.heads) {
       if (head.dataset.by === by) head.setAttribute("aria-sort", falling ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     }
     const largest = Math.max(...this.rows.map((row) => row.total[k]), 1e-300);
     this.body.replaceChildren(...found.map((row) => this.#row(row, k, largest)));
-    this.count.textContent = found.length === this.rows.length ? `${found.length} predictors` : `${found.length} of ${this.rows.length} predictors`;
+    const all = this.rows.length;
+    this.count.textContent = found.length === all ? `${all} predictors` : `${found.length} of ${all} predictors`;
   }
 
   #row({ n, name, kind, total, first }, k, largest) {
-    const bar = element("span", { class: "bar", "aria-hidden": "true" }, element("span", { class: "in-all" }), element("span", { class: "alone" }));
-    bar.children[0].style.width = `${(100 * total[k]) / largest}%`;
-    bar.children[1].style.width = `${(100 * first[k]) / largest}%`;
+    const [inAll, alone] = [element("span", { class: "in-all" }), element("span", { class: "alone" })];
+    inAll.style.width = `${(100 * total[k]) / largest}%`;
+    alone.style.width = `${(100 * first[k]) / largest}%`;
+    const bar = element("span", { class: "bar", "aria-hidden": "true" }, inAll, alone);
     return element(
       "tr", {},
       element("th", { scope: "row" }, element("a", { href: `#effect-${n}` }, name)),
@@ -59,6 +63,10 @@ class PredictorTable {
       element("td", { class: "number" }, formatShare(first[k])),
     );
   }
+}
+
+function searchBox(words, act) {
+  return element("input", { type: "search", placeholder: words, "aria-label": words, on: { input: act } });
 }
 
 function kindOf(predictor) {
