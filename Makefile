@@ -31,6 +31,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/treatments.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/roofline.py
+	$(BIN)/python benchmarks/stochastic.py
 	$(BIN)/python benchmarks/out_of_core.py
 	$(BIN)/python benchmarks/shapley.py
 	$(BIN)/python benchmarks/report.py

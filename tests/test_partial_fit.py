@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 import csid
-from csid import CSIDRegressor
+from csid import Batches, CSIDRegressor
 from csid._fit import statistics
 from csid.streams import Stream
 
@@ -95,6 +95,24 @@ def test_missing_cells_may_come_and_go(streamed: Make, later: float) -> None:
     for settings in ({"pmf_rank": 1}, {"pmf_rank": 2}, {"missing": "level"}):
         model = _streamed(streamed(**settings), X, y, 12)
         assert model.score(*test) > 0.6, settings
+
+
+def test_a_change_of_the_system_shows_and_is_followed(streamed: Make) -> None:
+    X, y = _rows(6000)
+    model = _streamed(streamed(), X[:2000], y[:2000], 4)
+    for rows in np.array_split(np.arange(2000, 6000), 10):
+        model.partial_fit(X[rows], y[rows] + 2.0 * X[rows, 0])
+    before, change, *after = model.validation_history_[0][-11:]
+    assert change > 3.0 * before
+    assert after[-1] < 1.3 * before
+
+
+def test_a_fit_out_of_memory_goes_on_as_well(streamed: Make) -> None:
+    X, y = _rows(3000)
+    parts = Batches(lambda: ((X[rows], y[rows]) for rows in np.array_split(np.arange(2000), 4)))
+    models = [streamed().fit(X[:2000], y[:2000]), streamed().fit(parts)]
+    first, second = (model.partial_fit(X[2000:], y[2000:]).predict(X) for model in models)
+    assert_allclose(first, second, rtol=1e-9, atol=1e-9)
 
 
 # --- what a batch is ----------------------------------------------------------------------------------------------

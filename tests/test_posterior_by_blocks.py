@@ -69,8 +69,8 @@ def test_a_chain_passes_over_the_rows_twice_before_it_draws_and_twice_while_it_d
     assert job.n_blocks == 1
     assert job.stages(40, 12, 2) == [Stage(20_000, 40, 12, 2)]
     by_blocks = Job(problem, Prior(), job.chain, job.rng, by_blocks=True)
-    assert by_blocks.n_blocks == 19
-    assert by_blocks.stages(3, 12, 2) == [Stage(20_000, 38, 36, 6)]
+    assert by_blocks.n_blocks == 16
+    assert by_blocks.stages(3, 12, 2) == [Stage(20_000, 32, 24, 4)]
     assert by_blocks.stages(40, 60, 2) == [Stage(20_000, 40, 60, 2)]
 
 

@@ -144,7 +144,7 @@ METHODS = {
     "svr polynomial": SKLEARN(
         partial(svr, kernel="poly", coef0=1.0),
         search=Grid({"C": (0.01, 0.1, 1.0), "degree": (2, 3, 4)}, folds=3),
-        most_rows=MANY_ROWS,
+        most_rows=10_000,
         tuning_rows=3000,
     ),
     "tree": SKLEARN(

@@ -20,7 +20,7 @@ from csid._fit.missing_cells import LevelPMF, completed_values, expected_values
 from csid._fit.problem import Known, Problem
 from csid._fit.samples import LocalSamples, Samples
 from csid._fit.statistics import Workers, values_of_rows
-from csid._fit.stochastic import BlockSamples, number_of_blocks
+from csid._fit.stochastic import MOST_BLOCKS_OF_SAMPLER, BlockSamples, number_of_blocks
 
 Array = NDArray[np.float64]
 
@@ -105,8 +105,9 @@ class Job:
     @property
     def n_blocks(self) -> int:
         """Into how many blocks the rows are cut."""
-        factors = self.chain.state.factors
-        return number_of_blocks(self.problem.n_rows, int(factors.levels.max()) * factors.rank) if self.by_blocks else 1
+        if not self.by_blocks:
+            return 1
+        return number_of_blocks(self.problem.n_rows, self.chain.state.factors, MOST_BLOCKS_OF_SAMPLER)
 
     def stages(self, n_burn: int, n_draws: int, thin: int) -> list["Stage"]:
         """What the chain does, on parts of the rows first.
@@ -189,7 +190,7 @@ def run_jobs(
                 problem = job.problem if last or order is None else job.problem.take(np.sort(order[: stage.rows]))
                 samples: Samples = LocalSamples(problem, workers)
                 if last and job.n_blocks > 1:
-                    samples = BlockSamples(LocalSamples(problem, workers), job.chain.state.factors.rank, job.rng)
+                    samples = BlockSamples(LocalSamples(problem, workers), job.n_blocks, job.rng)
                 given = (stage.burn, stage.draws, stage.thin, go_on, job.pmf, job.heed)
                 if not stop.is_set():
                     run_chain(samples, job.prior, job.chain, job.rng, *given)

@@ -134,22 +134,24 @@ def test_in_a_stream_steps_decay_for_ever_and_do_not_hang_on_how_it_is_cut() -> 
 # --- blocks -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("small_blocks")
-@given(st.integers(1, 2000), seeds)
-def test_blocks_part_the_rows_into_runs(rows: int, seed: int) -> None:
+@given(st.integers(200, 2000), st.integers(1, 12), seeds)
+def test_blocks_part_the_rows_into_runs(rows: int, count: int, seed: int) -> None:
     problem = build_problem(0, rows=rows)
     problem = replace(problem, targets=np.arange(rows, dtype=float)[:, None])
-    found = [block.targets[:, 0] for block in blocks(problem, 1, np.random.default_rng(seed))]
+    found = [block.targets[:, 0] for block in blocks(problem, count, np.random.default_rng(seed))]
     assert_array_equal(np.sort(np.concatenate(found)), np.arange(rows))
-    assert len(found) == number_of_blocks(rows, 4)
+    assert len(found) == count
+    assert np.ptp([len(block) for block in found]) <= 16
     assert all((np.diff(block) > 0).all() for block in found)
     assert all((np.diff(block) > 1).sum() < 16 for block in found)
 
 
 def test_blocks_have_rows_for_the_parameters_of_a_factor() -> None:
-    assert number_of_blocks(500, 10) == 1
-    assert number_of_blocks(100_000, 250 * 16) == 6
-    assert number_of_blocks(10_000_000, 250 * 16) == 64
+    factors = random_factors(build_problem(0, levels=(250, 3)), 16, np.random.default_rng(0))
+    assert number_of_blocks(500, factors) == 1
+    assert number_of_blocks(100_000, factors) == 6
+    assert number_of_blocks(10_000_000, factors) == 64
+    assert number_of_blocks(10_000_000, factors, 16) == 16
 
 
 # --- the fit ------------------------------------------------------------------------------------------------------

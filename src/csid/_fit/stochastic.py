@@ -29,7 +29,8 @@ Array = NDArray[np.float64]
 COUNT_IN_PASSES, COUNT_IN_STREAM = 10.0, 2.0
 """How much rows of a new block count: in passes over the same rows, and in a stream, whose rows come but once."""
 
-_MOST_BLOCKS, _FEWEST_ROWS, _ROWS_PER_PARAMETER = 64, 1_024, 4
+MOST_BLOCKS, MOST_BLOCKS_OF_SAMPLER = 64, 16
+_FEWEST_ROWS, _ROWS_PER_PARAMETER = 1_024, 4
 _RUNS_PER_BLOCK = 16
 OUTPUTS = -1
 
@@ -115,7 +116,8 @@ class BlockSweeps:
         self, samples: Samples, options: ALSOptions, penalties: Penalties, factors: Factors, single: bool = False
     ) -> None:
         rows = at_hand(samples, "solver='stochastic'")
-        for block in blocks(rows.problem, factors.rank, self.rng):
+        count = number_of_blocks(rows.known.n_rows, factors)
+        for block in blocks(rows.problem, count, self.rng):
             samples = LocalSamples(block, rows.workers)
             mixed = self.running.joined_by(samples, rows.known, COUNT_IN_PASSES, rows.known.total_weight)
             sweep_block(mixed, options, penalties, factors, single)
@@ -125,10 +127,10 @@ class BlockSweeps:
 
 @dataclass
 class BlockSamples:
-    """All rows, of which each sweep of a sampler sees the next block, mixed with those before it."""
+    """All rows, cut into `count` blocks, of which each sweep of a sampler sees the next, mixed with those before it."""
 
     rows: LocalSamples
-    rank: int
+    count: int
     rng: np.random.Generator
     _running: RunningSums = field(default_factory=RunningSums)
     _left: Iterator[Problem] = field(default_factory=lambda: iter(()))
@@ -141,7 +143,7 @@ class BlockSamples:
     def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
         block = next(self._left, None)
         if block is None:
-            self._left = blocks(self.rows.problem, self.rank, self.rng)
+            self._left = blocks(self.rows.problem, self.count, self.rng)
             block = next(self._left)
         samples, most = LocalSamples(block, self.rows.workers), self.known.total_weight
         self._mixed = self._running.joined_by(samples, self.known, COUNT_IN_STREAM, most)
@@ -171,18 +173,17 @@ def sweep_block(
     factors.bias += mixed.step * first / mixed.known.total_weight
 
 
-def blocks(problem: Problem, rank: int, rng: np.random.Generator) -> Iterator[Problem]:
+def blocks(problem: Problem, count: int, rng: np.random.Generator) -> Iterator[Problem]:
     """The rows in random blocks, each of some runs of consecutive rows: read in one go, from all over the table."""
-    M = problem.n_rows
-    count = number_of_blocks(M, int(problem.levels.max()) * rank)
     if count == 1:
         yield problem
         return
-    edges = np.linspace(0, M, count * _RUNS_PER_BLOCK + 1).astype(np.intp)
+    edges = np.linspace(0, problem.n_rows, count * _RUNS_PER_BLOCK + 1).astype(np.intp)
     for runs in np.split(rng.permutation(count * _RUNS_PER_BLOCK), count):
         yield problem.take(np.concatenate([np.arange(edges[run], edges[run + 1]) for run in np.sort(runs)]))
 
 
-def number_of_blocks(n_rows: int, parameters: int) -> int:
+def number_of_blocks(n_rows: int, factors: Factors, most: int = MOST_BLOCKS) -> int:
     """As many as make progress fast, each with several rows for every parameter of the largest factor."""
-    return int(max(1, min(_MOST_BLOCKS, n_rows // max(_FEWEST_ROWS, _ROWS_PER_PARAMETER * parameters))))
+    parameters = int(factors.levels.max()) * factors.rank
+    return int(max(1, min(most, n_rows // max(_FEWEST_ROWS, _ROWS_PER_PARAMETER * parameters))))

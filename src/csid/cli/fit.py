@@ -66,14 +66,14 @@ def run(
     """Train a model on DATA and write it to a file. Columns are typed by themselves; what was found is shown first."""
     from csid.cli.figures import figure_rows
     from csid.cli.large import is_large, read_large
-    from csid.cli.training import read_training
+    from csid.cli.training import Wanted, read_training
     from csid.scores import figures
 
     terminal = Terminal(as_json, quiet)
     path = output or model_path(data)
-    given = (data, target, (missing, delimiter, encoding), categorical, ordinal, ignore, weight, group)
+    wanted = Wanted(data, target, (missing, delimiter, encoding), categorical, ordinal, ignore, weight, group)
     in_parts = is_large(data) if out_of_core is None else out_of_core
-    training: Any = read_large(*given) if in_parts else read_training(*given)
+    training: Any = read_large(wanted) if in_parts else read_training(wanted)
     terminal.note_table(data if in_parts else f"{data}: {len(training.y):,} rows", training.columns)
     for text in training.notes:
         terminal.note(text)

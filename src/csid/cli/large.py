@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from csid.cli.errors import DataError, UsageError
-from csid.cli.frames import arrow_types, described, infer, known_targets, numbers, predictors
-from csid.cli.options import missing_words
-from csid.cli.tables import MISSING, Reading, parts, sources
+from csid.cli.frames import arrow_types, described, known_targets, numbers, predictors
+from csid.cli.tables import Reading, parts, sources
+from csid.cli.training import Wanted
 from csid.out_of_core import Batch, Rows
 from csid.schema import Schema, Type
 
@@ -86,25 +86,14 @@ def free_memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 8 << 30
 
 
-def read_large(
-    data: str,
-    targets: Sequence[str],
-    files: tuple[list[str] | None, str | None, str],
-    categorical: list[str] | None,
-    ordinal: list[str] | None,
-    ignore: list[str] | None,
-    weight: str | None,
-    group: str | None,
-) -> LargeTraining:
-    """Type files by their first rows; arguments as those of `read_training`."""
+def read_large(wanted: Wanted) -> LargeTraining:
+    """Type files by their first rows."""
+    data, reading = wanted.data, wanted.reading
     if data == "-":
         raise UsageError("standard input can be read once only: write it to a file to fit it --out-of-core.")
-    missing, delimiter, encoding = files
-    words = missing_words(missing) or list(MISSING)
-    reading = Reading(words, delimiter, encoding)
     first = next((table for table in parts(data, reading) if table.num_rows), None)
     if first is None:
         raise DataError(f"{data} has no rows.")
-    schema = infer(first, targets, words, categorical or [], ordinal or [], ignore or [], weight, group)
+    schema = wanted.schema_of(first)
     notes = [f"too large for memory: columns are typed by the first {first.num_rows:,} rows, and codes kept on disk."]
     return LargeTraining(schema, FileRows(data, reading, schema), described(first, schema), notes)

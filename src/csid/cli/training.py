@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -55,30 +55,43 @@ class Training:
         return train, test
 
 
-def read_training(
-    data: str,
-    targets: Sequence[str],
-    files: tuple[list[str] | None, str | None, str],
-    categorical: list[str] | None,
-    ordinal: list[str] | None,
-    ignore: list[str] | None,
-    weight: str | None,
-    group: str | None,
-) -> Training:
-    """Read and type a file; rows without a target are left out, and said to be.
+class Wanted(NamedTuple):
+    """Which data, and what the flags say of their columns.
 
-    files : words for missing cells, delimiter and encoding; these and the others as the flags give them.
+    files : words for missing cells, delimiter and encoding.
     """
-    missing, delimiter, encoding = files
-    words = missing_words(missing) or list(MISSING)
-    table = read(data, Reading(words, delimiter, encoding))
-    schema = infer(table, targets, words, categorical or [], ordinal or [], ignore or [], weight, group)
+
+    data: str
+    targets: Sequence[str]
+    files: tuple[list[str] | None, str | None, str]
+    categorical: list[str] | None
+    ordinal: list[str] | None
+    ignore: list[str] | None
+    weight: str | None
+    group: str | None
+
+    @property
+    def reading(self) -> Reading:
+        missing, delimiter, encoding = self.files
+        return Reading(missing_words(missing) or list(MISSING), delimiter, encoding)
+
+    def schema_of(self, table: pa.Table) -> Schema:
+        """What the columns are, by these rows."""
+        given = (self.categorical or [], self.ordinal or [], self.ignore or [], self.weight, self.group)
+        return infer(table, self.targets, self.reading.missing, *given)
+
+
+def read_training(wanted: Wanted) -> Training:
+    """Read and type a file; rows without a target are left out, and said to be."""
+    data, targets, weight, group = wanted.data, wanted.targets, wanted.weight, wanted.group
+    table = read(data, wanted.reading)
+    schema = wanted.schema_of(table)
     y, known = known_targets(table, targets)
     if len(known) < 2:
         raise DataError(f"{data} has {len(known)} row(s) with a target; a fit needs at least 2.")
     notes = [f"{len(y) - len(known):,} rows without a target are left out."] if len(known) < len(y) else []
-    wanted = matching("--ignore", ignore or [], table.column_names)
-    without = [name for name in schema.ignored if name not in wanted]
+    ignored = matching("--ignore", wanted.ignore or [], table.column_names)
+    without = [name for name in schema.ignored if name not in ignored]
     if without:
         notes.append(
             f"no predictor, for want of values that repeat: {', '.join(without)} (--categorical keeps a column)."

@@ -47,12 +47,12 @@ def run(
         import optuna
     except ModuleNotFoundError:
         raise UsageError("csid tune needs Optuna: pip install 'csid[tune]'.") from None
-    from csid.cli.training import read_training
+    from csid.cli.training import Wanted, read_training
 
     terminal = Terminal(as_json, quiet)
     path = output or model_path(data)
-    files = (missing, delimiter, encoding)
-    training = read_training(data, target, files, categorical, ordinal, ignore, weight, group)
+    wanted = Wanted(data, target, (missing, delimiter, encoding), categorical, ordinal, ignore, weight, group)
+    training = read_training(wanted)
     terminal.note_table(f"{data}: {len(training.y):,} rows", training.columns)
     given: tuple[Any, ...] = (estimator, effort, [], training, seed, threads, False)
     about = {
