@@ -25,6 +25,7 @@ SECTIONS = (
     "recovery",
     "ablations",
     "scale",
+    "stochastic",
     "out_of_core",
     "shapley",
     "cost",
