@@ -27,6 +27,11 @@ ANSWERS = """(rows) => rows.map((cells) => {
     };
 })"""
 
+SURFACE = """() => {
+    const model = window.csid.model, cells = ({ grid, own_missing }) => [...grid, ...(own_missing ? [null] : [])];
+    return model.surface(0, 1, cells(model.predictors[0]), cells(model.predictors[1]), 0);
+}"""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -43,6 +48,7 @@ def test_the_page_predicts_and_explains_as_python_does(kind: str, browser: Any, 
     with opened(browser, tmp_path / "page.html") as page:
         answers = page.evaluate(ANSWERS, cells)
         effects = page.evaluate("() => window.csid.model.effect(0, 0)")
+        surface = page.evaluate(SURFACE)
     K = model.cpd_.n_outputs
     predicted = model.predict(table).reshape(-1, K)
     near = 1e-6 * predicted.std(axis=0)
@@ -52,6 +58,8 @@ def test_the_page_predicts_and_explains_as_python_does(kind: str, browser: Any, 
     if kind in BAYESIAN_KINDS:
         bounds = np.stack([bound.reshape(-1, K) for bound in model.predict_interval(table)], axis=-1)
         assert (np.abs([answer["bounds"] for answer in answers] - bounds) < near[:, None]).all()
+    joint = partial_dependence(model, [0, 1]).values
+    assert_allclose(surface, joint.reshape(*joint.shape[:2], K)[:, :, 0], atol=near[0])
     curve = partial_dependence(model, 0)
     assert_allclose([level["mean"] for level in effects], curve.values.reshape(-1, K)[:, 0], atol=near[0])
     if curve.lower is not None:

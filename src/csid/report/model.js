@@ -70,6 +70,11 @@ class Model {
     return Array.from({ length: this.predictors[n].levels }, (_, level) => at([[level, 1]]));
   }
 
+  // The mean prediction at a cell of one predictor, the others averaged over.
+  alone(n, cell, k) {
+    return this.tensor.mean(k, this.tensor.product([this.tensor.others(n), this.row(n, cell)]));
+  }
+
   // The mean prediction at cells of two predictors, those of the first by those of the second.
   surface(i, n, firsts, seconds, k) {
     const others = this.tensor.others(i, n), weights = this.tensor.W[k];

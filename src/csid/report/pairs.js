@@ -15,12 +15,10 @@ function stops(predictor) {
   return Array.from({ length: CELLS }, (_, i) => low + ((high - low) * (i + 0.5)) / CELLS);
 }
 
-// A surface less what each of the two does alone, both weighted evenly over the cells drawn.
-function beyondEach(surface) {
-  const average = (values) => values.reduce((a, b) => a + b, 0) / values.length;
-  const rows = surface.map(average), columns = surface[0].map((_, j) => average(surface.map((row) => row[j])));
-  const all = average(rows);
-  return surface.map((row, i) => row.map((value, j) => value - rows[i] - columns[j] + all));
+// A surface less what each of the two does alone.
+function beyondEach(model, surface, [i, firsts], [n, seconds], k) {
+  const across = firsts.map((cell) => model.alone(i, cell, k)), up = seconds.map((cell) => model.alone(n, cell, k));
+  return surface.map((row, a) => row.map((value, b) => value - across[a] - up[b] + model.mean[k]));
 }
 
 function pairDrawing(model, i, n, k, target, beyond) {
@@ -28,7 +26,7 @@ function pairDrawing(model, i, n, k, target, beyond) {
   const [across, up] = [model.predictors[i], model.predictors[n]];
   const [firsts, seconds] = [stops(across), stops(up)];
   let surface = model.surface(i, n, firsts, seconds, k);
-  if (beyond) surface = beyondEach(surface);
+  if (beyond) surface = beyondEach(model, surface, [i, firsts], [n, seconds], k);
   const flat = surface.flat();
   let [low, high] = [Math.min(...flat), Math.max(...flat)];
   if (beyond) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
