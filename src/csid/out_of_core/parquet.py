@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.parquet
 
 from csid.out_of_core.rows import Batch, Rows
 
 BATCH_ROWS = 1 << 17
+_BUFFER = 1 << 16
 _KINDS = {
     "null": (pa.types.is_null,),
     "boolean": (pa.types.is_boolean,),
@@ -75,8 +77,7 @@ class ParquetRows(Rows):
 
     def batches(self) -> Iterator[Batch]:
         special = [*self._targets, *([] if self.weight is None else [self.weight])]
-        for label, batch in self._read([*self.columns, *special]):
-            table = pa.Table.from_batches([batch])
+        for label, table in self._read([*self.columns, *special]):
             y = [_numbers(table[name], name, label) for name in self._targets]
             weights = None if self.weight is None else _numbers(table[self.weight], self.weight, label)
             yield Batch(table.select(self.columns), _side_by_side(y, self.target), weights, label)
@@ -87,8 +88,8 @@ class ParquetRows(Rows):
                 with _named(fragment):
                     yield fragment.count_rows(), None
             return
-        for label, batch in self._read([self.weight]):
-            yield batch.num_rows, _numbers(pa.Table.from_batches([batch])[self.weight], self.weight, label)
+        for label, table in self._read([self.weight]):
+            yield table.num_rows, _numbers(table[self.weight], self.weight, label)
 
     def _others(self, special: Sequence[str]) -> list[str]:
         return [name for name in self._data.schema.names if name not in special]
@@ -96,40 +97,46 @@ class ParquetRows(Rows):
     def _fragments(self) -> list[Any]:
         return sorted(self._data.get_fragments(), key=lambda fragment: str(fragment.path))
 
-    def _read(self, columns: list[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Batches of some columns, file by file; a label says which rows of which file they are."""
+    def _read(self, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
+        """Some columns, file by file, in memory that does not grow with a file; a label says which rows they are."""
         for fragment in self._fragments():
             with _named(fragment):
-                self._check(fragment)
-                scanner = fragment.scanner(
-                    schema=self._data.schema, columns=columns, batch_size=BATCH_ROWS, batch_readahead=2
-                )
-                row = 0
-                for batch in scanner.to_batches():
-                    if batch.num_rows:
-                        yield f"{fragment.path}, rows {row} to {row + batch.num_rows - 1}", batch
-                    row += batch.num_rows
+                constants = self._check(fragment)
+                inside = [name for name in columns if name not in constants]
+                source = fragment.filesystem.open_input_file(fragment.path)
+                file, row = pa.parquet.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER), 0
+                for batch in file.iter_batches(BATCH_ROWS, columns=inside):
+                    count, table = batch.num_rows, pa.Table.from_batches([batch])
+                    for name in set(columns) & set(constants):
+                        table = table.append_column(name, pa.repeat(constants[name], count))
+                    if count:
+                        yield f"{fragment.path}, rows {row} to {row + count - 1}", table.select(columns)
+                    row += count
 
-    def _check(self, fragment: Any) -> None:
-        """The columns of a file must be there, and be of the kind that they are in the first file."""
-        found = fragment.physical_schema
-        partitions = set(pyarrow.dataset.get_partition_keys(fragment.partition_expression))
+    def _check(self, fragment: Any) -> dict[str, pa.Scalar]:
+        """The columns of a file must be there, of the kind that they are in the first; gives those of its path."""
+        found, known = fragment.physical_schema, self._data.schema
+        keys = pyarrow.dataset.get_partition_keys(fragment.partition_expression)
+        constants = {name: pa.scalar(value, known.field(name).type) for name, value in keys.items()}
         for name in (*self.columns, *self._targets, *([] if self.weight is None else [self.weight])):
-            if name in partitions:
+            if name in constants:
                 continue
             if name not in found.names:
                 raise ValueError(f"{fragment.path} has no column {name!r}, which the files before it have.")
-            here, there = found.field(name).type, self._data.schema.field(name).type
+            here, there = found.field(name).type, known.field(name).type
             if here != there and _kind(here) != _kind(there) and "null" not in (_kind(here), _kind(there)):
                 raise ValueError(
                     f"{fragment.path}: column {name!r} has type {here}, but {there} in the files before it: "
                     "write it with one type."
                 )
+        return constants
 
 
 def _opened(path: Any) -> pyarrow.dataset.Dataset:
-    if isinstance(path, pyarrow.dataset.Dataset):
+    if isinstance(path, pyarrow.dataset.FileSystemDataset) and path.format.default_extname == "parquet":
         return path
+    if isinstance(path, pyarrow.dataset.Dataset):
+        raise TypeError("the data set is not of Parquet files: write it as such, or give its batches to Batches.")
     if not Path(path).exists():
         raise FileNotFoundError(2, "there is no such file or folder", str(path))
     try:
