@@ -4,7 +4,7 @@ function formatNumber(x, digits = 4) {
   if (!Number.isFinite(x)) return "–";
   if (x === 0) return "0";
   const size = Math.abs(x);
-  if (size >= 1e9 || size < 1e-4) return x.toExponential(digits - 1).replace("-", "−").replace("e+", "e").replace("e−", "e−");
+  if (size >= 1e9 || size < 1e-4) return x.toExponential(digits - 1).replace("e+", "e").replaceAll("-", "−");
   const decimals = Math.max(0, Math.min(8, digits - 1 - Math.floor(Math.log10(size))));
   const text = size.toLocaleString("en-US", { maximumFractionDigits: decimals });
   return (x < 0 ? "−" : "") + text;
