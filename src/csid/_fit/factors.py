@@ -148,6 +148,6 @@ def random_factors(known: Known, rank: int, rng: np.random.Generator, low_bias: 
     V = np.ones((1, rank)) if known.n_outputs == 1 else near_one(known.n_outputs)
     if not low_bias:
         return stack_factors(factors, V, known.mean, known.marginals)
-    deviation = np.sqrt(known.squares / known.total_weight)
+    deviation = np.sqrt((known.squares + known.within) / known.total_weight)
     low = np.maximum(known.least, known.mean - 2.0 * deviation)
     return stack_factors(factors, V, low, known.marginals)

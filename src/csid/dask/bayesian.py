@@ -42,7 +42,8 @@ class DaskBayesianCSIDRegressor(OnDask, BayesianCSIDRegressor):
     client : distributed.Client or None, default=None
         The cluster to work on; None for Dask's current client, or else the scheduler that Dask is set to.
     rank, levels, ... : as in `BayesianCSIDRegressor`, but for what looks at rows one by one, and is refused:
-        `noise="student"`, `rank` above 32, `pmf_rank` above 1 ("auto" is 1 here) and `warm_start`.
+        `noise="student"`, `solver="stochastic"`, `rank` above 32, `pmf_rank` above 1 ("auto" is 1 here) and
+        `warm_start`.
 
     Examples
     --------
@@ -76,6 +77,7 @@ class DaskBayesianCSIDRegressor(OnDask, BayesianCSIDRegressor):
             return self
         self._refuse(
             noise=self.noise == "student",
+            solver=self.solver == "stochastic",
             rank=self.rank > COMPONENTS_AT_ONCE,
             pmf_rank=self.pmf_rank not in ("auto", 1),
             warm_start=self.warm_start,

@@ -125,28 +125,30 @@ def products(block: Block, given: tuple[Factors, NDArray[np.intp]]) -> Array:
 def sums_of_mode(block: Block, given: tuple[Factors, int, NDArray[np.intp]], outside: Array | None) -> list[Array]:
     """The sums of mode k as they travel; `outside` : products of the modes that are not among those to multiply."""
     (factors, k, modes), rows = given, block.train
+    if rows.n_rows == 0:
+        return []
     outside = _roots(rows, factors) if outside is None else outside
     return packed(level_sums(rows, factors, k, outside, modes, Workers()), factors.rank)
 
 
 def sums_of_outputs(block: Block, given: tuple[Factors], outside: None) -> list[Array]:
     """Gram matrix and right-hand sides of the output mode."""
-    return list(output_sums(block.train, *given, Workers()))
+    return list(output_sums(block.train, *given, Workers())) if block.train.n_rows else []
 
 
 def sums_of_residuals(block: Block, given: tuple[Factors], outside: None) -> list[Array]:
     """Sums of residuals and of their squares."""
-    return list(residual_sums(block.train, *given, Workers()))
+    return list(residual_sums(block.train, *given, Workers())) if block.train.n_rows else []
 
 
 def sums_held_out(block: Block, given: tuple[Factors], outside: None) -> list[Array]:
     """The same of the rows that are held out."""
-    return list(residual_sums(block.held_out, *given, Workers()))
+    return list(residual_sums(block.held_out, *given, Workers())) if block.held_out.n_rows else []
 
 
 def added(parts: Sequence[Sequence[Array]]) -> list[Array]:
-    """Sums of sums."""
-    return [np.sum(arrays, axis=0) for arrays in zip(*parts, strict=True)]
+    """Sums of sums; those of no rows are empty."""
+    return [np.sum(arrays, axis=0) for arrays in zip(*filter(None, parts), strict=True)]
 
 
 def packed(sums: LevelSums, rank: int) -> list[Array]:

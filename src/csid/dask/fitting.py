@@ -84,7 +84,7 @@ def encoded(
         total_weight=moments.weight,
         within=content.within,
         mean=(moments.mean - centre) / scale,
-        squares=moments.squares * (moments.unit / scale) ** 2,
+        squares=np.maximum(moments.squares * (moments.unit / scale) ** 2 - content.within, 0.0),
         least=(survey.least - centre) / scale,
     )
     return Encoded(encoding, ClusterSamples(cluster, kept, totals, content.held_out))

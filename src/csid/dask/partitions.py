@@ -91,16 +91,22 @@ class Partitions:
         given = self.weights or self.targets
         count = _count_positive if self.weights else _count
         tasks = [cluster.task("lengths", count, piece) for piece in given]
-        return [int(length) for length in cluster.compute(cluster.task("lengths", list, tasks))]
+        return [int(length) for length in self.compute(cluster, cluster.task("lengths", list, tasks))]
 
-    def unreadable(self, cluster: Cluster) -> PartitionError | None:
-        """An error that names the first partition that cannot be read, if that is what is wrong."""
-        tasks = [cluster.task("reading", _touch, self._piece(at)) for at in range(len(self))]
-        found = cluster.first_failure(tasks)
-        if found is None:
-            return None
-        at, error = found
-        return PartitionError(f"partition {at} of X, y or sample_weight cannot be read: {error!r}")
+    def compute(self, cluster: Cluster, task: Delayed) -> Any:
+        """The result of a task that reads partitions; where one cannot be read, an error that names it."""
+        try:
+            return cluster.compute(task)
+        except (PartitionError, MemoryError):
+            raise
+        except Exception as error:  # whatever a graph of the user's raises
+            failure = cluster.first_failure(
+                [cluster.task("reading", _touch, self._piece(at)) for at in range(len(self))]
+            )
+            if failure is None:
+                raise
+            at, cause = failure
+            raise PartitionError(f"partition {at} of X, y or sample_weight cannot be read: {cause!r}") from error
 
 
 def is_lazy(X: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.dask.cluster import Cluster
-from csid.dask.partitions import PartitionError, Partitions, Rows
+from csid.dask.partitions import Partitions, Rows
 from csid.encoding import Moments, TableSketch
 
 Array = NDArray[np.float64]
@@ -42,15 +42,7 @@ def surveyed(
 ) -> Survey:
     """The survey of all partitions."""
     tasks = parts.each(cluster, "survey", _survey, list(names), list(flags), own=held_out)
-    try:
-        found: Survey = cluster.compute(cluster.reduced("survey-sum", merged, tasks))
-    except PartitionError:
-        raise
-    except Exception as error:
-        unreadable = parts.unreadable(cluster)
-        if unreadable is None:
-            raise
-        raise unreadable from error
+    found: Survey = parts.compute(cluster, cluster.reduced("survey-sum", merged, tasks))
     if found.table.n_rows < 2:
         raise ValueError(f"Found {found.table.n_rows} sample(s) in X while a minimum of 2 is required.")
     return found

@@ -47,7 +47,7 @@ class ClusterTable:
         lengths = parts.lengths(cluster)
         chosen = held_out_rows(lengths, min(most, sum(lengths)), rng)
         tasks = parts.each(cluster, "sample", _some_rows, own=chosen)
-        tables, targets, weights = zip(*cluster.compute(cluster.task("sample", list, tasks)), strict=True)
+        tables, targets, weights = zip(*parts.compute(cluster, cluster.task("sample", list, tasks)), strict=True)
         centre, scale = survey.moments.centre_and_scale()
         standardised = (np.concatenate(targets) - centre) / scale
         X, masses = _stacked(tables), np.concatenate(weights)

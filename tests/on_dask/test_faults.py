@@ -1,0 +1,191 @@
+"""A cluster of processes in which things go wrong: the same answer, or a clear error, and never a hang."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from numpy.testing import assert_allclose
+
+from csid import CSIDRegressor
+from csid.dask import DaskBayesianCSIDRegressor, DaskCSIDRegressor
+from csid.dask.partitions import PartitionError
+from csid.dask.samples import ClusterSamples
+from on_dask.partitioned import mixed, numbers
+
+PARAMETERS: dict[str, Any] = {"rank": 3, "max_iter": 3, "random_state": 0, "tol": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def _no_hang() -> Iterator[None]:
+    """A test that does not end is an error."""
+
+    def give_up(*_: Any) -> None:
+        raise TimeoutError("the cluster hangs")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(180)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def _local(X: Any, y: Any) -> Any:
+    return CSIDRegressor(**PARAMETERS).fit(X, y).predict(X)
+
+
+@contextmanager
+def _at_sum(number: int, event: Callable[[], None]) -> Iterator[None]:
+    """Something happens while, or just before, the sums of a mode are made."""
+    made, right = iter(range(10**6)), ClusterSamples._sum
+
+    def watched(samples: ClusterSamples, *given: Any) -> Any:
+        if next(made) == number:
+            event()
+        return right(samples, *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClusterSamples, "_sum", watched)
+        yield
+
+
+def _pids(client: Client) -> list[int]:
+    return sorted(client.run(os.getpid).values())
+
+
+def _no_work_is_left(cluster: LocalCluster) -> bool:
+    for _ in range(100):
+        if not any(str(key).startswith("csid-") for key in cluster.scheduler.tasks):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_worker_that_is_killed_changes_nothing(client: Client, cluster: LocalCluster) -> None:
+    data = numbers(predictors=3)
+    victim = _pids(client)[0]
+
+    def kill() -> None:
+        threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
+
+    with _at_sum(5, kill):
+        model = DaskCSIDRegressor(**PARAMETERS, client=client).fit(*data.lazy)
+    assert_allclose(model.predict(data.X), _local(data.X, data.y), rtol=1e-8, atol=1e-8)
+    client.wait_for_workers(2, timeout=60)
+    assert _no_work_is_left(cluster)
+
+
+def test_a_worker_that_joins_late_takes_part() -> None:
+    data = numbers(predictors=3, chunk=50)
+    quiet: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": 50, "memory_limit": "1GB"}
+    with LocalCluster(n_workers=1, threads_per_worker=1, **quiet) as cluster, Client(cluster) as client:
+        first = set(client.nthreads())
+        client.get_task_stream()
+
+        def join() -> None:
+            cluster.scale(2)
+            client.wait_for_workers(2, timeout=60)
+
+        with _at_sum(3, join):
+            model = DaskCSIDRegressor(**PARAMETERS, client=client).fit(*data.lazy)
+        done = {record["worker"] for record in client.get_task_stream() if "csid-sums-mode" in str(record["key"])}
+        assert done > first
+    assert_allclose(model.predict(data.X), _local(data.X, data.y), rtol=1e-8, atol=1e-8)
+
+
+def test_what_exceeds_the_memory_of_a_worker_says_what_to_do() -> None:
+    settings = {"distributed.scheduler.allowed-failures": 0}
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50, memory_limit="600MB"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        X = da.ones((60_000_000, 2), chunks=(30_000_000, 2))
+        with pytest.raises(MemoryError, match="Make partitions smaller"):
+            DaskCSIDRegressor(client=client, early_stopping=False).fit(X, da.ones(60_000_000, chunks=30_000_000))
+
+
+def test_blocks_that_are_spilled_to_disk_give_the_same_answer() -> None:
+    data = numbers(predictors=3)
+    settings = {"distributed.worker.memory.target": 1e-6, "distributed.worker.memory.spill": 0.9}
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50, memory_limit="1GB"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        spilled: list[int] = []
+
+        def look() -> None:
+            spilled.extend(client.run(lambda dask_worker: len(dask_worker.data.slow)).values())
+
+        with _at_sum(5, look):
+            model = DaskCSIDRegressor(**PARAMETERS, client=client).fit(*data.lazy)
+    assert max(spilled) >= 4
+    assert_allclose(model.predict(data.X), _local(data.X, data.y), rtol=1e-8, atol=1e-8)
+
+
+def test_an_interrupt_leaves_no_work_behind(client: Client, cluster: LocalCluster) -> None:
+    data = numbers(predictors=3)
+
+    def interrupt() -> None:
+        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    model = DaskCSIDRegressor(rank=3, max_iter=10_000, tol=0.0, early_stopping=False, client=client)
+    with _at_sum(9, interrupt), pytest.raises(KeyboardInterrupt):
+        model.fit(*data.lazy)
+    assert not hasattr(model, "cpd_")
+    assert _no_work_is_left(cluster)
+    again = DaskCSIDRegressor(**PARAMETERS, client=client).fit(*data.lazy)
+    assert_allclose(again.predict(data.X), _local(data.X, data.y), rtol=1e-8, atol=1e-8)
+
+
+def test_a_partition_that_cannot_be_read_is_named_and_leaves_no_work(client: Client, cluster: LocalCluster) -> None:
+    def fail(block: Any, block_info: Any = None) -> Any:
+        if block_info[0]["chunk-location"][0] == 3:
+            raise OSError("disk on fire")
+        return block
+
+    X, y = numbers(predictors=3).lazy
+    with pytest.raises(PartitionError, match=r"partition 3 .*disk on fire"):
+        DaskCSIDRegressor(**PARAMETERS, client=client).fit(X.rechunk({1: -1}).map_blocks(fail, dtype=float), y)
+    assert _no_work_is_left(cluster)
+
+
+def test_two_fits_at_once_are_both_right(client: Client, cluster: LocalCluster) -> None:
+    """Of the same rows by two seeds, whose tasks have the same names."""
+    data = numbers(predictors=3)
+    seeds = [0, 1]
+
+    def fit(seed: int) -> Any:
+        return DaskCSIDRegressor(**PARAMETERS | {"random_state": seed}, client=client).fit(*data.lazy)
+
+    with ThreadPoolExecutor(2) as pool:
+        models = list(pool.map(fit, seeds))
+    for model, seed in zip(models, seeds, strict=True):
+        local = CSIDRegressor(**PARAMETERS | {"random_state": seed}).fit(data.X, data.y)
+        assert_allclose(model.predict(data.X), local.predict(data.X), rtol=1e-8, atol=1e-8)
+    assert _no_work_is_left(cluster)
+
+
+def test_the_sampler_on_a_cluster(client: Client, cluster: LocalCluster) -> None:
+    data = mixed()
+    given: dict[str, Any] = {"rank": 2, "effort": "fast", "prior": "medium", "n_chains": 1, "n_draws": 4}
+    on_cluster = DaskBayesianCSIDRegressor(**given, random_state=0, client=client).fit(*data.lazy)
+    with dask.config.set(scheduler="threads"):
+        alone = DaskBayesianCSIDRegressor(**given, random_state=0).fit(*data.lazy)
+    spread = np.std(data.y)
+    assert np.sqrt(np.mean((on_cluster.predict(data.X) - alone.predict(data.X)) ** 2)) < 0.05 * spread
+    assert _no_work_is_left(cluster)
