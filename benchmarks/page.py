@@ -28,6 +28,7 @@ SECTIONS = (
     "stochastic",
     "out_of_core",
     "shapley",
+    "report",
     "cost",
 )
 Errors = dict[tuple[str, str], np.ndarray]
