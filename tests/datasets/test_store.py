@@ -48,7 +48,11 @@ def test_a_set_is_downloaded_once_and_then_read_from_the_cache(small: Descriptio
     assert not list(cache.glob("download-*"))
 
 
-@pytest.mark.parametrize("damage", [b"", b"no gzip", gzip.compress(b"a,b,y\n9,u,0.1\n"), gzip.compress(b"\xff")])
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"no gzip", gzip.compress(b"a,b,y\n9,u,0.1\n"), gzip.compress(b"\xff")],
+    ids=["empty", "no gzip", "other values", "no text"],
+)
 def test_a_damaged_file_in_the_cache_is_downloaded_again(small: Description, cache: Path, damage: bytes) -> None:
     (good,) = read_tables(small)
     path = cache / "paper/small.csv.gz"
@@ -252,6 +256,7 @@ def test_a_file_absent_from_the_folder_is_named(small: Description, folder: Path
 @pytest.mark.parametrize(
     ("content", "message"),
     [(gzip.compress(b"a,b,y\n1,u,0.1\n"), "has other values than the published set"), (b"junk", "is damaged")],
+    ids=["other values", "damaged"],
 )
 def test_a_wrong_file_in_the_folder_is_named(small: Description, folder: Path, content: bytes, message: str) -> None:
     (folder / "paper/small.csv.gz").write_bytes(content)
