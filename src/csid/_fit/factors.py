@@ -36,6 +36,9 @@ class Factors:
     def _mode_of_row(self) -> NDArray[np.intp]:
         return np.repeat(np.arange(len(self.levels)), self.levels + 1)
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.table.nbytes + self.V.nbytes
+
     @property
     def n_modes(self) -> int:
         return len(self.levels)

@@ -37,6 +37,10 @@ class Workers:
     def __init__(self, n_threads: int = 1) -> None:
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
+    def parts(self, rows: int, bytes_per_part: int = 0) -> list[tuple[int, int]]:
+        """Runs of rows that are summed over apart, and may be at the same time."""
+        return row_parts(rows, bytes_per_part)
+
     def map(self, task: Callable[[tuple[int, int]], T], parts: Sequence[tuple[int, int]]) -> list[T]:
         """Results of `task` on every part, in the order of the parts."""
         if self._pool is None or len(parts) == 1:
@@ -49,6 +53,17 @@ class Workers:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+
+
+class InOnePart(Workers):
+    """For rows that are a part already: one run of them, without threads.
+
+    Sums of each run have memory of their own. Where that is given back to the system at once, as Dask's workers are
+    told to, fresh memory for every run would take as long as the sums.
+    """
+
+    def parts(self, rows: int, bytes_per_part: int = 0) -> list[tuple[int, int]]:
+        return [(0, rows)]
 
 
 def row_parts(rows: int, bytes_per_part: int = 0) -> list[tuple[int, int]]:
@@ -119,7 +134,7 @@ def multiply(
             products,
         )
 
-    workers.map(fill, row_parts(problem.n_rows))
+    workers.map(fill, workers.parts(problem.n_rows))
 
 
 def level_sums(
@@ -151,7 +166,7 @@ def level_sums(
         return D, O, R
 
     block_bytes = 8 * (levels + shape_O[0]) * S * S
-    sums, *others = workers.map(accumulate, row_parts(problem.n_rows, block_bytes))
+    sums, *others = workers.map(accumulate, workers.parts(problem.n_rows, block_bytes))
     for other in others:
         for total, partial in zip(sums, other, strict=True):
             total += partial
@@ -195,6 +210,6 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
                 both += weighted.sum(axis=0), (weighted * residuals).sum(axis=0)
         return both
 
-    parts = workers.map(sums, row_parts(problem.n_rows))
+    parts = workers.map(sums, workers.parts(problem.n_rows))
     first, second = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
     return first, second

@@ -3,7 +3,7 @@
 These functions run on workers: they change nothing that they are handed, and what they give back is small.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from csid._fit.factors import Factors
 from csid._fit.problem import Problem, merge_repeated_cells
-from csid._fit.statistics import LevelSums, Workers, level_sums, multiply, output_sums, residual_sums
+from csid._fit.statistics import InOnePart, LevelSums, level_sums, multiply, output_sums, residual_sums
 from csid.dask.partitions import Rows
 from csid.dask.survey import training_rows
 from csid.encoding import LevelCounts, Mode
@@ -118,32 +118,42 @@ def products(block: Block, given: tuple[Factors, NDArray[np.intp]]) -> Array:
     """(M, S) products of the factor rows of some modes with the roots of the weights."""
     (factors, modes), rows = given, block.train
     made = np.empty((rows.n_rows, factors.table.shape[1]), factors.table.dtype)
-    multiply(rows, factors, _roots(rows, factors), modes, made, Workers())
+    multiply(rows, factors, _roots(rows, factors), modes, made, InOnePart())
     return made
 
 
-def sums_of_mode(block: Block, given: tuple[Factors, int, NDArray[np.intp]], outside: Array | None) -> list[Array]:
+def summed(
+    function: Callable[..., list[Array]], given: tuple[Any, ...], some: Sequence[Block], outside: Sequence[Array]
+) -> list[Array]:
+    """What a function gives of blocks, added up; `outside` : products that it needs of each block, if any."""
+    own = zip(some, outside, strict=True) if outside else zip(some, strict=True)
+    return added([function(*given, *of_block) for of_block in own])
+
+
+def sums_of_mode(
+    factors: Factors, k: int, modes: NDArray[np.intp], block: Block, outside: Array | None = None
+) -> list[Array]:
     """The sums of mode k as they travel; `outside` : products of the modes that are not among those to multiply."""
-    (factors, k, modes), rows = given, block.train
+    rows = block.train
     if rows.n_rows == 0:
         return []
     outside = _roots(rows, factors) if outside is None else outside
-    return packed(level_sums(rows, factors, k, outside, modes, Workers()), factors.rank)
+    return packed(level_sums(rows, factors, k, outside, modes, InOnePart()), factors.rank)
 
 
-def sums_of_outputs(block: Block, given: tuple[Factors], outside: None) -> list[Array]:
+def sums_of_outputs(factors: Factors, block: Block) -> list[Array]:
     """Gram matrix and right-hand sides of the output mode."""
-    return list(output_sums(block.train, *given, Workers())) if block.train.n_rows else []
+    return list(output_sums(block.train, factors, InOnePart())) if block.train.n_rows else []
 
 
-def sums_of_residuals(block: Block, given: tuple[Factors], outside: None) -> list[Array]:
+def sums_of_residuals(factors: Factors, block: Block) -> list[Array]:
     """Sums of residuals and of their squares."""
-    return list(residual_sums(block.train, *given, Workers())) if block.train.n_rows else []
+    return list(residual_sums(block.train, factors, InOnePart())) if block.train.n_rows else []
 
 
-def sums_held_out(block: Block, given: tuple[Factors], outside: None) -> list[Array]:
+def sums_held_out(factors: Factors, block: Block) -> list[Array]:
     """The same of the rows that are held out."""
-    return list(residual_sums(block.held_out, *given, Workers())) if block.held_out.n_rows else []
+    return list(residual_sums(block.held_out, factors, InOnePart())) if block.held_out.n_rows else []
 
 
 def added(parts: Sequence[Sequence[Array]]) -> list[Array]:

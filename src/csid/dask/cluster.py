@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 from uuid import uuid4
 
+import numpy as np
 from dask.base import compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 from dask.system import CPU_COUNT
@@ -14,7 +15,7 @@ from distributed import Client, Future, KilledWorker, futures_of, wait
 
 T = TypeVar("T")
 
-_BRANCHES = 8
+_BRANCHES = 4
 
 
 class Cluster:
@@ -89,17 +90,22 @@ class Cluster:
         client = _client_of(self._client)
         return CPU_COUNT if client is None else sum(client.nthreads().values())
 
-    def share_with_newcomers(self, kept: Sequence[Delayed]) -> None:
-        """Give workers that joined since the last call their share of what is kept."""
+    def shares(self, kept: Sequence[Delayed]) -> list[list[int]]:
+        """The numbers of what is kept, a list for each thread that has it at hand; newcomers are given some first."""
         client = _client_of(self._client)
         if client is None:
-            return
+            return _split(list(range(len(kept))), CPU_COUNT)
+        futures = [self._kept[task.key] for task in kept]
         threads = client.nthreads()
         newcomers, self._workers = set(threads) - self._workers if self._workers else set(), set(threads)
         for worker in sorted(newcomers):
-            futures = [self._kept[task.key] for task in kept]
             share = len(futures) * threads[worker] // sum(threads.values())
             client.replicate(_from_the_fullest(futures, client.who_has(futures), share), n=1, workers=[worker])
+        who_has = client.who_has(futures)
+        on_worker: dict[str, list[int]] = {}
+        for at, future in enumerate(futures):
+            on_worker.setdefault(min(who_has.get(future.key, ()), default=""), []).append(at)
+        return [part for worker, held in on_worker.items() for part in _split(held, threads.get(worker, 1))]
 
     def first_failure(self, tasks: Sequence[Delayed]) -> tuple[int, BaseException] | None:
         """Which of some tasks is the first that cannot be done, and why."""
@@ -122,6 +128,10 @@ def _client_of(given: Client | None) -> Client | None:
         return given
     get = get_scheduler()
     return getattr(get, "__self__", None) if isinstance(getattr(get, "__self__", None), Client) else None
+
+
+def _split(numbers: list[int], parts: int) -> list[list[int]]:
+    return [part.tolist() for part in np.array_split(numbers, min(parts, len(numbers)))]
 
 
 def _from_the_fullest(futures: Sequence[Future[Any]], who_has: dict[Any, Any], share: int) -> list[Future[Any]]:

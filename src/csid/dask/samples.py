@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,17 +47,20 @@ class Totals:
 class ClusterSamples:
     """Blocks, one for each partition, kept on the workers.
 
-    Factors travel to the workers, sums of blocks are added up along a tree, and what comes back is as small as a mode.
+    Factors travel to the workers; each thread sums over the blocks that it has at hand, and these sums are added up
+    along a tree: what travels is as small as a mode. _shares : the numbers of the blocks of each thread, found when a
+    sweep begins.
     """
 
     cluster: Cluster
     blocks: list[Delayed]
     known: Totals
     weight_held_out: float
+    _shares: list[list[int]] = field(default_factory=list)
 
     def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
         rank, S = factors.rank, factors.table.shape[1]
-        self.cluster.share_with_newcomers(self.blocks)
+        self._shares[:] = self.cluster.shares(self.blocks)
         for group in _groups(self.known.n_modes):
             outside = self._outside(factors, group)
             for k in group.tolist():
@@ -96,9 +99,17 @@ class ClusterSamples:
     ) -> list[Array]:
         """The sum over blocks of arrays that a function gives."""
         given = self.cluster.value("factors", arguments)
-        own: Sequence[Delayed | None] = outside or [None] * len(self.blocks)
-        pairs = zip(self.blocks, own, strict=True)
-        tasks = [self.cluster.task(name, function, block, given, products) for block, products in pairs]
+        tasks = [
+            self.cluster.task(
+                name,
+                blocks.summed,
+                function,
+                given,
+                [self.blocks[at] for at in share],
+                [outside[at] for at in share if outside],
+            )
+            for share in self._shares or self.cluster.shares(self.blocks)
+        ]
         result: list[Array] = self.cluster.compute(self.cluster.reduced(f"{name}-sum", blocks.added, tasks))
         return result
 
