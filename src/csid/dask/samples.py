@@ -48,15 +48,15 @@ class ClusterSamples:
     """Blocks, one for each partition, kept on the workers.
 
     Factors travel to the workers; each thread sums over the blocks that it has at hand, and these sums are added up
-    along a tree: what travels is as small as a mode. _shares : the numbers of the blocks of each thread, found when a
-    sweep begins.
+    along a tree: what travels is as small as a mode. _shares : the worker and the numbers of the blocks of each thread,
+    found when a sweep begins.
     """
 
     cluster: Cluster
     blocks: list[Delayed]
     known: Totals
     weight_held_out: float
-    _shares: list[list[int]] = field(default_factory=list)
+    _shares: list[tuple[str, list[int]]] = field(default_factory=list)
 
     def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
         rank, S = factors.rank, factors.table.shape[1]
@@ -99,18 +99,11 @@ class ClusterSamples:
     ) -> list[Array]:
         """The sum over blocks of arrays that a function gives."""
         given = self.cluster.value("factors", arguments)
-        tasks = [
-            self.cluster.task(
-                name,
-                blocks.summed,
-                function,
-                given,
-                [self.blocks[at] for at in share],
-                [outside[at] for at in share if outside],
-            )
-            for share in self._shares or self.cluster.shares(self.blocks)
-        ]
-        result: list[Array] = self.cluster.compute(self.cluster.reduced(f"{name}-sum", blocks.added, tasks))
+        tasks = []
+        for worker, share in self._shares or self.cluster.shares(self.blocks):
+            own = [self.blocks[at] for at in share], [outside[at] for at in share if outside]
+            tasks.append(self.cluster.task(name, blocks.summed, function, given, *own, worker=worker))
+        result: list[Array] = self.cluster.compute(self.cluster.reduced(f"add-{name}", blocks.added, tasks))
         return result
 
 
