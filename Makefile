@@ -33,6 +33,8 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/stochastic.py
 	$(BIN)/python benchmarks/out_of_core.py
+	$(BIN)/python benchmarks/cluster.py
+	$(BIN)/python benchmarks/projection.py
 	$(BIN)/python benchmarks/shapley.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/cost.py

@@ -27,6 +27,7 @@ SECTIONS = (
     "scale",
     "stochastic",
     "out_of_core",
+    "cluster",
     "shapley",
     "report",
     "cost",
