@@ -29,7 +29,7 @@ from methods.method import PATIENCE, Grid, Method, Settings, Space, plain_names
 from methods.method import categories as categories_of
 from scores import QUANTILES
 
-MANY_ROWS = 20_000
+MANY_ROWS, MANY_ROWS_OF_NETWORKS = 20_000, 6_000
 
 
 def objects(X: pd.DataFrame) -> pd.DataFrame:
@@ -150,9 +150,9 @@ METHODS = {
     "tree": SKLEARN(
         tree, search=Grid({"max_depth": (4, 6, 8, 12, 16, None), "min_samples_leaf": (1, 2, 5, 10, 20, 50)})
     ),
-    "mlp 1": SKLEARN(partial(mlp, layers=1), search=NODES, most_rows=MANY_ROWS, tuning_rows=5000),
-    "mlp 3": SKLEARN(partial(mlp, layers=3), search=NODES, most_rows=MANY_ROWS, tuning_rows=5000),
-    "mlp 5": SKLEARN(partial(mlp, layers=5), search=NODES, most_rows=MANY_ROWS, tuning_rows=5000),
+    "mlp 1": SKLEARN(partial(mlp, layers=1), search=NODES, most_rows=MANY_ROWS_OF_NETWORKS, tuning_rows=5000),
+    "mlp 3": SKLEARN(partial(mlp, layers=3), search=NODES, most_rows=MANY_ROWS_OF_NETWORKS, tuning_rows=5000),
+    "mlp 5": SKLEARN(partial(mlp, layers=5), search=NODES, most_rows=MANY_ROWS_OF_NETWORKS, tuning_rows=5000),
     "forest": SKLEARN(
         forest,
         search=Grid({"max_features": (0.33, 0.66, 1.0), "min_samples_leaf": (1, 3)}, folds=3),
@@ -166,5 +166,6 @@ METHODS = {
         Space(boosting_space),
         stopped_fit=stopped_boosting,
         rounds="max_iter",
+        tuning_rows=5000,
     ),
 }
