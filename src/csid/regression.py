@@ -24,7 +24,7 @@ from csid._fit.samples import LocalSamples
 from csid._fit.statistics import Workers
 from csid._fit.stochastic import BlockSweeps, RunningSums
 from csid.cpd import CPD, ConditionalCPD
-from csid.encoding import Encoding, Interpolation, Missing, fit_encoding
+from csid.encoding import Encoding, Interpolation, Missing, column_threads, fit_encoding
 from csid.estimator import TensorRegressor, centre_and_scale, problem_of
 from csid.inputs import (
     categorical_flags,
@@ -259,17 +259,19 @@ class CSIDRegressor(TensorRegressor):
             encoding = self.encoding_
             rows = encoding.encode_training(X, n_rows)
         else:
-            encoding, rows = fit_encoding(
-                X,
-                n_rows,
-                names,
-                weights,
-                train,
-                self.levels,
-                self.interpolation,
-                self.missing,
-                categorical_flags(self.categorical_features, names),
-            )
+            with column_threads(self._threads()) as map_columns:
+                encoding, rows = fit_encoding(
+                    X,
+                    n_rows,
+                    names,
+                    weights,
+                    train,
+                    self.levels,
+                    self.interpolation,
+                    self.missing,
+                    categorical_flags(self.categorical_features, names),
+                    map_columns,
+                )
         joint = self.pmf_ if continued else self._fit_pmf(X, train, weights, rng)
         pmf = None if joint is None else joint.on(encoding)
         targets = y.reshape(n_rows, -1)

@@ -1,5 +1,6 @@
 """The same column, however it is stored, reads the same; what is no column of one kind is refused by name."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from csid.encoding.columns import Column, any_missing, is_table, read_columns
+from csid.encoding.columns import Column, any_missing, column_threads, is_table, read_columns
 
 
 def read(X: Any) -> Column:
@@ -245,3 +246,30 @@ def test_other_objects_in_a_category_are_named_with_a_remedy(value: Any) -> None
 )
 def test_any_missing_cell_is_seen(table: Any, expected: bool) -> None:
     assert any_missing(table) == expected
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_threads_take_columns_in_order_and_read_few_ahead(count: int) -> None:
+    read: list[int] = []
+    doubled = np.zeros(10)
+
+    def columns() -> Iterator[int]:
+        for n in range(10):
+            read.append(n)
+            yield n
+
+    def double(n: int, column: int) -> None:
+        doubled[n] = 2 * column
+
+    with column_threads(count) as map_columns:
+        for done, _ in enumerate(map_columns(double, range(10), columns()), 1):
+            assert len(read) <= done + count - 1
+    assert_array_equal(doubled, 2 * np.arange(10))
+
+
+def test_an_error_in_a_thread_is_that_of_the_first_column() -> None:
+    def fail(n: int, column: int) -> None:
+        raise ValueError(f"column {n}")
+
+    with column_threads(3) as map_columns, pytest.raises(ValueError, match="column 0"):
+        list(map_columns(fail, range(10), range(10)))

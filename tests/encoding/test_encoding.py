@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from csid import CSIDRegressor
 from csid._fit.positions import as_numbers
 from csid.encoding import CategoricalMode, EncodedRows, Encoding, OrdinalMode, fit_encoding
+from csid.encoding.columns import Column
 from csid.encoding.encoding import auto_levels, encode_columns
 
 Array = NDArray[np.float64]
@@ -62,6 +63,20 @@ def test_constant_interpolation_takes_the_nearest_level(seed: int, levels: int) 
     grid = encoding.modes[0].grid
     assert_array_equal(rows.codes[:, 0], np.abs(x - grid).argmin(axis=1))
     assert rows.fractions.shape == (0, 1)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 255, 300])
+@pytest.mark.parametrize("linear", [False, True])
+def test_many_values_fall_where_a_sorted_search_says(levels: int, linear: bool) -> None:
+    rng = np.random.default_rng(levels)
+    grid = np.sort(rng.normal(size=levels))
+    middles = 0.5 * grid[1:] + 0.5 * grid[:-1]
+    x = rng.permutation(np.concatenate([2.0 * rng.normal(size=700), grid, middles, [np.nan]]))
+    codes, fractions = np.empty(len(x), np.uint16), np.empty(len(x), np.float32)
+    OrdinalMode("x", grid, linear, False).encode(Column("x", x), codes, fractions if linear else None)
+    expected = np.maximum(np.searchsorted(grid, x, "right") - 1, 0) if linear else np.searchsorted(middles, x)
+    expected[np.isnan(x)] = levels
+    assert_array_equal(codes, expected)
 
 
 @given(seeds, st.integers(2, 9))

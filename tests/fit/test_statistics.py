@@ -104,6 +104,14 @@ def test_residual_sums(problem: Problem, rank: int, seed: int) -> None:
     assert_allclose(second, problem.weights @ residuals**2, **TIGHT)
 
 
+def test_residual_sums_of_factors_in_single_precision() -> None:
+    problem = build_problem(0, levels=(3, 4, 5), rows=2000, outputs=2, linear=True, missing=0.2, weighted=True)
+    factors = build_factors(problem, 11, 0)
+    exact, rounded = (residual_sums(problem, read, Workers()) for read in (factors, factors.rounded()))
+    assert_allclose(rounded, exact, rtol=1e-5)
+    assert not np.array_equal(rounded, exact)
+
+
 def _many_modes(linear: bool) -> tuple[Problem, Factors]:
     problem = build_problem(0, levels=(3, 2, 4, 1) * 5, rows=50, outputs=2, linear=linear, missing=0.2, weighted=True)
     return problem, random_factors(problem, 5, np.random.default_rng(0))
@@ -167,6 +175,11 @@ def test_row_parts_cover_the_rows_once(rows: int, bytes_per_part: int) -> None:
     assert all(stop == start for (_, stop), (start, _) in pairwise(parts))
     assert all(start < stop for start, stop in parts)
     assert len(parts) == 1 or len(parts) * bytes_per_part <= 64 << 20
+
+
+@pytest.mark.parametrize("rows", [200_000, 1_000_000, 3_000_000, 10_000_000])
+def test_parts_of_many_rows_go_evenly_into_a_few_threads(rows: int) -> None:
+    assert len(row_parts(rows)) % 8 == 0
 
 
 def test_no_rows_are_one_empty_part() -> None:

@@ -130,8 +130,11 @@ def fit_als(
     for sweep_number in range(options.max_iter):
         if completions is not None:
             samples = completions.samples
-        update(samples, options, penalties, factors, _still_far(samples.known, result.objective))
-        value = settle_bias(samples, penalties, factors)
+        single = _still_far(samples.known, result.objective)
+        update(samples, options, penalties, factors, single)
+        value = settle_bias(samples, penalties, factors, single)
+        if single and not _still_far(samples.known, [*result.objective, value]):  # now its last digits count
+            value = settle_bias(samples, penalties, factors)
         if completions is not None:
             value = completions.share_out(factors) + float(penalties.per_component(factors).sum())
         result.objective.append(value)
@@ -244,10 +247,10 @@ def balance_scales(costs: Array, factors: Factors) -> None:
         factors.output_factor[:] *= scale[-1]
 
 
-def settle_bias(samples: Samples, penalties: Penalties, factors: Factors) -> float:
-    """Minimise over the bias, and return the objective at the result."""
+def settle_bias(samples: Samples, penalties: Penalties, factors: Factors, single: bool = False) -> float:
+    """Minimise over the bias, and return the objective at the result. `single` : products in single precision."""
     M = samples.known.total_weight
-    first, second = samples.residual_sums(factors)
+    first, second = samples.residual_sums(factors.rounded() if single else factors)
     shift = first / M
     factors.bias += shift
     squares = float((second - shift * first + samples.known.within).sum())

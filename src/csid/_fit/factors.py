@@ -5,12 +5,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from csid._fit.lanes import WIDTH
 from csid._fit.problem import Known
 
 Array = NDArray[np.float64]
+
+_LINE_BYTES = 64
 
 
 @dataclass
@@ -94,11 +96,21 @@ class Factors:
 
     def rounded(self) -> "Factors":
         """The factors in single precision; infinite where they are beyond its range."""
+        table = whole_lines(self.table.shape, np.float32)
         with np.errstate(over="ignore"):
-            return replace(self, table=self.table.astype(np.float32))
+            table[:] = self.table
+        return replace(self, table=table)
 
     def copy(self) -> "Factors":
         return replace(self, table=self.table.copy(), V=self.V.copy(), bias=self.bias.copy())
+
+
+def whole_lines(shape: tuple[int, int], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """An array to be filled that begins with a cache line, so that no group of lanes lies in two."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    spacious = np.empty(size + _LINE_BYTES, np.uint8)
+    start = -spacious.ctypes.data % _LINE_BYTES
+    return spacious[start : start + size].view(dtype).reshape(shape)
 
 
 def table_offsets(levels: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -122,7 +134,7 @@ def stack_factors(factors: tuple[Array, ...], V: Array, bias: Array, marginals: 
     levels = np.array([len(A) for A in factors], dtype=np.intp)
     S = padded_rank(rank)
     stacked = Factors(
-        table=np.zeros((table_rows(levels), S)),
+        table=whole_lines((table_rows(levels), S)),
         V=np.zeros((len(V), S)),
         bias=np.array(bias, dtype=np.float64),
         rank=rank,
@@ -130,6 +142,7 @@ def stack_factors(factors: tuple[Array, ...], V: Array, bias: Array, marginals: 
         offsets=table_offsets(levels),
         marginals=marginals,
     )
+    stacked.table[:] = 0.0
     stacked.output_factor[:] = V
     for n, A in enumerate(factors):
         stacked.set_factor(n, A)

@@ -24,12 +24,12 @@ from numba import types
 from numba.extending import overload
 
 from csid._fit.compiled import inner, kernel
-from csid._fit.lanes import WIDTH, add_to, load, load_splat, mul, mul_add, peek, splat_like, store, sub, total
+from csid._fit.lanes import WIDTH, add_to, load, load_splat, mul, mul_add, peek, poke, splat_like, store, sub, total
 from csid._fit.positions import position
 
 _BUFFER_BYTES = 7168  # of rows that are added up together: with a scaled copy they stay in the first-level cache
 _TILE_BYTES, _FEWEST_IN_TILE = 1 << 17, 512  # of products in the order of their levels: they stay in the second
-_ROWS_PER_LEVEL, _LARGEST_TILE_BYTES = 32, 3 << 18  # that many rows of a level make up for the writing of its sums
+_ROWS_PER_LEVEL, _LARGEST_TILE_BYTES = 64, 3 << 19  # or the third: so many of a level make up for writing its sums
 _MODES = 8
 
 
@@ -44,55 +44,47 @@ def _first_lanes(outside: Any, m: int, S: int, g: int) -> Any:
 
 
 @inner
+def _factor_lanes(table: Any, fractions: Any, row: int, cell: int, g: int) -> Any:
+    """Lanes g..g+7 of w_n(x_m)^T A_n, from the row of the table and the flat index of the cell."""
+    at = row * table.shape[1] + g
+    a = load(table, at)
+    if fractions.shape[1] == 0:
+        return a
+    return mul_add(splat_like(table, position(fractions, cell)), sub(load(table, at + table.shape[1]), a), a)
+
+
+@inner
 def _products(
-    codes: Any, fractions: Any, start: int, n: int, outside: Any, table: Any, bases: Any, modes: Any, Q: Any
+    codes: Any, fractions: Any, start: int, n: int, outside: Any, table: Any, bases: Any, modes: Any, place: Any, Q: Any
 ) -> None:
-    """Q[r] = outside[m] * prod over modes of w_n(x_m)^T A_n, for n rows m = start + r that stay in the cache."""
+    """Q[r] = outside[m] * prod over modes of w_n(x_m)^T A_n, for n rows m = start + r; Q[place[r]] where there is one.
+
+    Row by row, as the product then stays in registers.
+    """
     M = codes.shape[1]
     S = table.shape[1]
-    J = len(modes)
-    if fractions.shape[1] > 0:  # mode by mode, as neighbouring rows then read on in the codes and positions
-        for r in range(n):
-            for g in range(0, S, WIDTH):
-                store(Q, _first_lanes(outside, start + r, S, g), r * S + g)
-        for j in range(J):
-            first = peek(modes, j) * M + start
-            for r in range(n):
-                at = (peek(bases, j) + np.intp(peek(codes, first + r))) * S
-                t = splat_like(table, position(fractions, first + r))
-                for g in range(0, S, WIDTH):
-                    a = load(table, at + g)
-                    a = mul_add(t, sub(load(table, at + S + g), a), a)
-                    store(Q, mul(load(Q, r * S + g), a), r * S + g)
-        return
-    for r in range(n):  # row by row, as the product then stays in registers
+    for r in range(n):
         m = start + r
+        to = (r if place is None else np.intp(peek(place, r))) * S
         g = 0
         while g + WIDTH < S:  # two groups of lanes at a time hide the latency of the products
             q0 = _first_lanes(outside, m, S, g)
             q1 = _first_lanes(outside, m, S, g + WIDTH)
-            for j in range(J):
-                at = (peek(bases, j) + np.intp(peek(codes, peek(modes, j) * M + m))) * S + g
-                q0 = mul(q0, load(table, at))
-                q1 = mul(q1, load(table, at + WIDTH))
-            store(Q, q0, r * S + g)
-            store(Q, q1, r * S + g + WIDTH)
+            for j in range(len(modes)):
+                cell = peek(modes, j) * M + m
+                row = peek(bases, j) + np.intp(peek(codes, cell))
+                q0 = mul(q0, _factor_lanes(table, fractions, row, cell, g))
+                q1 = mul(q1, _factor_lanes(table, fractions, row, cell, g + WIDTH))
+            store(Q, q0, to + g)
+            store(Q, q1, to + g + WIDTH)
             g += 2 * WIDTH
         if g < S:
             q = _first_lanes(outside, m, S, g)
-            for j in range(J):
-                at = (peek(bases, j) + np.intp(peek(codes, peek(modes, j) * M + m))) * S + g
-                q = mul(q, load(table, at))
-            store(Q, q, r * S + g)
-
-
-@inner
-def _scale_rows(Q: Any, first: int, c: Any, n: int, S: int, Z: Any) -> None:
-    """Z[r] = c_r Q[first + r]."""
-    for r in range(n):
-        scale = splat_like(Z, c[r])
-        for g in range(0, S, WIDTH):
-            store(Z, mul(scale, load(Q, (first + r) * S + g)), r * S + g)
+            for j in range(len(modes)):
+                cell = peek(modes, j) * M + m
+                row = peek(bases, j) + np.intp(peek(codes, cell))
+                q = mul(q, _factor_lanes(table, fractions, row, cell, g))
+            store(Q, q, to + g)
 
 
 def _add_gram(Q: Any, q: Any, Z: Any, z: Any, n: Any, F: Any, S: Any, G: Any, base: Any) -> None:
@@ -164,14 +156,115 @@ def _add_gram_by_eights(Q: Any, q: Any, Z: Any, z: Any, n: Any, F: Any, S: Any, 
             add_to(G, g7, at + 7 * S)
 
 
-@inner
-def _add_weighted_rows(Q: Any, first: int, c: Any, n: int, S: int, R: Any, base: int) -> None:
-    """R += sum_r c_r Q[first + r]."""
-    for g in range(0, S, WIDTH):
-        s = splat_like(Q, 0.0)
+def _add_grams_between(
+    Q: Any, q: Any, c: Any, n: Any, most: Any, F: Any, S: Any, Z: Any, D: Any, O: Any, base: Any
+) -> None:
+    """Add to D and O the Gram matrices of n rows between two levels.
+
+    c : (3, most), what each row weighs at its own level, beside the diagonal, and at the next level.
+    """
+    raise NotImplementedError("called from compiled code only")
+
+
+@overload(_add_grams_between, jit_options={"nogil": True, "error_model": "numpy"})
+def _add_grams_between_in_its_precision(
+    Q: Any, q: Any, c: Any, n: Any, most: Any, F: Any, S: Any, Z: Any, D: Any, O: Any, base: Any
+) -> Callable[..., None]:
+    """The sums of all three for four columns are twelve AVX2 registers of floats, and too many of doubles."""
+    return _add_grams_in_turn if Q.dtype == types.float64 else _add_grams_at_once
+
+
+def _add_grams_in_turn(
+    Q: Any, q: Any, c: Any, n: Any, most: Any, F: Any, S: Any, Z: Any, D: Any, O: Any, base: Any
+) -> None:
+    for step in range(3):
         for r in range(n):
-            s = mul_add(splat_like(Q, c[r]), load(Q, (first + r) * S + g), s)
-        add_to(R, s, base + g)
+            scale = load_splat(c, step * most + r)
+            for g in range(0, S, WIDTH):
+                store(Z, mul(scale, load(Q, q + r * S + g)), r * S + g)
+        _add_gram(Q, q, Z, np.intp(0), n, F, S, O if step == 1 else D, base + step // 2 * S * S)
+
+
+def _add_grams_at_once(
+    Q: Any, q: Any, c: Any, n: Any, most: Any, F: Any, S: Any, Z: Any, D: Any, O: Any, base: Any
+) -> None:
+    for a in range(0, F, 4):
+        for b in range(a - a % WIDTH, S, WIDTH):
+            here0 = splat_like(Q, 0.0)
+            here1 = here0
+            here2 = here0
+            here3 = here0
+            beside0 = here0
+            beside1 = here0
+            beside2 = here0
+            beside3 = here0
+            next0 = here0
+            next1 = here0
+            next2 = here0
+            next3 = here0
+            row = q
+            for r in range(n):
+                x = load(Q, row + b)
+                here = mul(load_splat(c, r), x)
+                beside = mul(load_splat(c, most + r), x)
+                next_ = mul(load_splat(c, 2 * most + r), x)
+                y = load_splat(Q, row + a)
+                here0 = mul_add(y, here, here0)
+                beside0 = mul_add(y, beside, beside0)
+                next0 = mul_add(y, next_, next0)
+                y = load_splat(Q, row + a + 1)
+                here1 = mul_add(y, here, here1)
+                beside1 = mul_add(y, beside, beside1)
+                next1 = mul_add(y, next_, next1)
+                y = load_splat(Q, row + a + 2)
+                here2 = mul_add(y, here, here2)
+                beside2 = mul_add(y, beside, beside2)
+                next2 = mul_add(y, next_, next2)
+                y = load_splat(Q, row + a + 3)
+                here3 = mul_add(y, here, here3)
+                beside3 = mul_add(y, beside, beside3)
+                next3 = mul_add(y, next_, next3)
+                row += S
+            at = base + a * S + b
+            add_to(D, here0, at)
+            add_to(D, here1, at + S)
+            add_to(D, here2, at + 2 * S)
+            add_to(D, here3, at + 3 * S)
+            add_to(O, beside0, at)
+            add_to(O, beside1, at + S)
+            add_to(O, beside2, at + 2 * S)
+            add_to(O, beside3, at + 3 * S)
+            at += S * S
+            add_to(D, next0, at)
+            add_to(D, next1, at + S)
+            add_to(D, next2, at + 2 * S)
+            add_to(D, next3, at + 3 * S)
+
+
+@inner
+def _add_weighted_rows(Q: Any, first: int, c: Any, n: int, most: int, S: int, R: Any, base: int, beyond: int) -> None:
+    """R[base] += sum_r c[0, r] Q[first + r], and R[base + beyond] += sum_r c[1, r] Q[first + r] if it is beyond."""
+    for g in range(0, S, 2 * WIDTH):  # four sums hide the latency of their additions
+        h = min(g + WIDTH, S - WIDTH)  # the same lanes once more behind the last pair
+        here0 = splat_like(Q, 0.0)
+        here1 = here0
+        next0 = here0
+        next1 = here0
+        for r in range(n):
+            row = (first + r) * S
+            x0, x1 = load(Q, row + g), load(Q, row + h)
+            here, next_ = load_splat(c, r), load_splat(c, most + r)
+            here0 = mul_add(here, x0, here0)
+            here1 = mul_add(here, x1, here1)
+            next0 = mul_add(next_, x0, next0)
+            next1 = mul_add(next_, x1, next1)
+        add_to(R, here0, base + g)
+        if h > g:
+            add_to(R, here1, base + h)
+        if beyond > 0:
+            add_to(R, next0, base + beyond + g)
+            if h > g:
+                add_to(R, next1, base + beyond + h)
 
 
 @inner
@@ -179,18 +272,20 @@ def _places_by_level(codes: Any, k: int, start: int, n: int, place: Any, end: An
     """Counting sort of n rows by their level in mode k: row start + r goes to place[r], level i ends before end[i]."""
     mode = k * codes.shape[1] + start
     for i in range(len(end)):
-        end[i] = 0
+        poke(end, 0, i)
     for r in range(n):
-        end[np.intp(peek(codes, mode + r))] += 1
+        level = np.intp(peek(codes, mode + r))
+        poke(end, peek(end, level) + 1, level)
     before = 0
     for i in range(len(end)):
-        count = end[i]
-        end[i] = before
+        count = peek(end, i)
+        poke(end, before, i)
         before += count
     for r in range(n):
         level = np.intp(peek(codes, mode + r))
-        place[r] = end[level]
-        end[level] += 1
+        to = peek(end, level)
+        poke(place, to, r)
+        poke(end, to + 1, level)
 
 
 @kernel
@@ -225,13 +320,14 @@ def accumulate(
     most_bytes = max(_TILE_BYTES, min(_ROWS_PER_LEVEL * D.shape[0] * table.itemsize * S, _LARGEST_TILE_BYTES))
     tile = min(max(_FEWEST_IN_TILE, most_bytes // (table.itemsize * S), 8 * D.shape[0]), stop - start)
     buffer = 8 + _BUFFER_BYTES // (table.itemsize * S)
-    place = np.empty(tile, np.intp)
-    end = np.empty(D.shape[0], np.intp)
+    place = np.empty(tile, np.int32)
+    end = np.empty(D.shape[0], np.int32)
     Q = np.empty(tile * S, table.dtype)
     Z = np.empty(buffer * S, table.dtype)
-    errors = np.empty(K * tile)
-    t = np.zeros(tile)
-    c = np.empty(buffer)
+    errors = np.empty(K * tile, table.dtype)
+    t = np.zeros(tile, table.dtype)
+    c = np.empty(3 * buffer, table.dtype)
+    one = table.dtype.type(1.0)
     for tile_start in range(start, stop, tile):
         in_tile = min(tile, stop - tile_start)
         if k >= 0:
@@ -240,46 +336,41 @@ def accumulate(
             for r in range(in_tile):
                 place[r] = r
             end[0] = in_tile
-        for first in range(0, in_tile, buffer):
-            n = min(buffer, in_tile - first)
-            _products(codes, fractions, tile_start + first, n, outside, table, bases, modes, Z)
-            for r in range(n):
-                for g in range(0, S, WIDTH):
-                    store(Q, load(Z, r * S + g), peek(place, first + r) * S + g)
-        for r in range(in_tile):
-            m = tile_start + r
-            to = peek(place, r)
-            if linear:
-                t[to] = position(fractions, k * codes.shape[1] + m)
-            for j in range(K):
-                errors[j * tile + to] = peek(roots, m) * (peek(targets, m * K + j) - bias[j])
-        level_start = 0
+        _products(codes, fractions, tile_start, in_tile, outside, table, bases, modes, place, Q)
+        if linear:
+            cell = k * codes.shape[1] + tile_start
+            for r in range(in_tile):
+                poke(t, position(fractions, cell + r), np.intp(peek(place, r)))
+        for j in range(K):
+            for r in range(in_tile):
+                m = tile_start + r
+                error = peek(roots, m) * (peek(targets, m * K + j) - peek(bias, j))
+                poke(errors, error, j * tile + np.intp(peek(place, r)))
+        level_start = np.intp(0)
         for i in range(len(end)):
-            for first in range(level_start, end[i], buffer):
-                n = min(buffer, end[i] - first)
+            level_end = np.intp(peek(end, i))
+            for first in range(level_start, level_end, buffer):
+                n = min(buffer, level_end - first)
                 between = False
                 if linear:
                     for r in range(n):
-                        between |= t[first + r] != 0.0
-                # step 0 adds to level i; a row between two levels adds to the next one (2) and beside the diagonal (1)
-                for step in range(3 if between else 1):
-                    level = i + step // 2
-                    G = O if step == 1 else D
-                    if between:
-                        for r in range(n):
-                            up = t[first + r]
-                            c[r] = (1.0 - up if step < 2 else up) * (1.0 - up if step == 0 else up)
-                        _scale_rows(Q, first, c, n, S, Z)
-                        _add_gram(Q, first * S, Z, np.intp(0), n, F, S, G, level * S * S)
-                    else:
-                        _add_gram(Q, first * S, Q, first * S, n, F, S, G, level * S * S)
-                    if step != 1:
-                        for j in range(K):
-                            for r in range(n):
-                                up = t[first + r]
-                                c[r] = (up if step == 2 else 1.0 - up) * errors[j * tile + first + r]
-                            _add_weighted_rows(Q, first, c, n, S, R, (level * K + j) * S)
-            level_start = end[i]
+                        up = peek(t, first + r)
+                        down = one - up
+                        between |= up > 0
+                        poke(c, down * down, r)
+                        poke(c, down * up, buffer + r)
+                        poke(c, up * up, 2 * buffer + r)
+                if between:
+                    _add_grams_between(Q, first * S, c, n, buffer, F, S, Z, D, O, i * S * S)
+                else:
+                    _add_gram(Q, first * S, Q, first * S, n, F, S, D, i * S * S)
+                for j in range(K):
+                    for r in range(n):
+                        up, error = peek(t, first + r), peek(errors, j * tile + first + r)
+                        poke(c, (one - up) * error, r)
+                        poke(c, up * error, buffer + r)
+                    _add_weighted_rows(Q, first, c, n, buffer, S, R, (i * K + j) * S, K * S if between else 0)
+            level_start = level_end
 
 
 @kernel
@@ -299,10 +390,10 @@ def multiply(
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
         Q = products[first:]
-        _products(codes, fractions, first, n, outside, table, bases[:_MODES], modes[:_MODES], Q)
+        _products(codes, fractions, first, n, outside, table, bases[:_MODES], modes[:_MODES], None, Q)
         for j in range(_MODES, len(modes), _MODES):  # few at a time, whose factor rows stay in the cache
             few = slice(j, j + _MODES)
-            _products(codes, fractions, first, n, products, table, bases[few], modes[few], Q)
+            _products(codes, fractions, first, n, products, table, bases[few], modes[few], None, Q)
 
 
 @kernel
@@ -325,13 +416,28 @@ def evaluate(
     one = np.empty((0, 1), table.dtype)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        _products(codes, fractions, first, n, one, table, bases, modes, Q)
+        _products(codes, fractions, first, n, one, table, bases, modes, None, Q)
         for r in range(n):
             for j in range(V.shape[0]):
                 s = splat_like(Q, 0.0)
                 for g in range(0, S, WIDTH):
                     s = mul_add(load(Q, r * S + g), load(V, j * S + g), s)
                 values[first - start + r, j] = bias[j] + total(s)
+
+
+@kernel
+def add_residuals(values: Any, targets: Any, weights: Any, sums: Any) -> None:
+    """sums (2, K) += weighted sums over rows of the residuals y_j - values_j and of their squares."""
+    for j in range(values.shape[1]):
+        first = 0.0
+        second = 0.0
+        for m in range(len(values)):
+            residual = targets[m, j] - values[m, j]
+            weighted = weights[m] * residual
+            first += weighted
+            second += weighted * residual
+        sums[0, j] += first
+        sums[1, j] += second
 
 
 @kernel
@@ -365,7 +471,7 @@ def project(
     Q = np.empty(buffer * S, table.dtype)
     for first in range(start, stop, buffer):
         n = min(buffer, stop - first)
-        _products(codes, fractions, first, n, outside, table, bases, modes, Q)
+        _products(codes, fractions, first, n, outside, table, bases, modes, None, Q)
         for r in range(n):
             m = first + r
             row = np.intp(codes[k, m]) * S

@@ -241,10 +241,12 @@ def merge_repeated_cells(problem: Problem) -> Problem:
         return problem
     columns = _columns_of_cells(problem)
     hashes = _hash_rows(columns)
+    ordered = np.sort(hashes)
+    if (ordered[1:] != ordered[:-1]).all():
+        return problem
     order = np.argsort(hashes, kind="stable")
-    ordered = hashes[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
-    if len(starts) - 1 == problem.n_rows or not _same_as_first(columns, order, starts):
+    if not _same_as_first(columns, order, starts):
         return problem
     by_first_row = np.argsort(order[starts[:-1]])
     weights = np.add.reduceat(problem.weights[order], starts[:-1])

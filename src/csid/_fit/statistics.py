@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit import kernels
-from csid._fit.factors import Factors
+from csid._fit.factors import Factors, whole_lines
 from csid._fit.problem import Problem
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
 LevelSums = tuple[Array, Array, Array]
 
-_ROWS_PER_PART = 65_536
+_ROWS_PER_PART = 131_072
 _FEWEST_ROWS_IN_PART, _EASY_PARTS, _MOST_PARTS = 16_384, 8, 64
 _PARTIAL_SUM_BYTES = 64 << 20
 _PARTIAL_PRODUCT_BYTES = 64 << 20
@@ -67,8 +67,8 @@ class InOnePart(Workers):
 
 
 def row_parts(rows: int, bytes_per_part: int = 0) -> list[tuple[int, int]]:
-    """Equal runs of rows, enough of them for a few threads; fewer where a part's own sums are large."""
-    wanted = max(min(rows // _FEWEST_ROWS_IN_PART, _EASY_PARTS), rows // _ROWS_PER_PART)
+    """Equal runs of rows, enough of them for a few threads, and as many for each; fewer where their sums are large."""
+    wanted = max(min(rows // _FEWEST_ROWS_IN_PART, _EASY_PARTS), _EASY_PARTS * (rows // (_EASY_PARTS * _ROWS_PER_PART)))
     count = max(1, min(_MOST_PARTS, wanted, _PARTIAL_SUM_BYTES // max(1, bytes_per_part)))
     edges = [part * rows // count for part in range(count + 1)]
     return list(pairwise(edges))
@@ -94,7 +94,7 @@ def partial_products(
     budget = max(_PARTIAL_PRODUCT_BYTES, _PARTIAL_PRODUCT_SHARE * problem.data_bytes)
     allowed = min(budget, _MOST_PARTIAL_PRODUCT_BYTES) // bytes_each
     depth = int(min(allowed, np.ceil(np.log2(problem.n_modes / _MODES_MULTIPLIED_ANEW)), _MOST_SPLITS))
-    arrays = [np.empty((problem.n_rows, S), factors.table.dtype) for _ in range(depth)]
+    arrays = [whole_lines((problem.n_rows, S), factors.table.dtype) for _ in range(depth)]
     branches = int(np.ceil((problem.n_modes / _MODES_MULTIPLIED_ANEW) ** (1.0 / depth))) if depth > 0 else 1
 
     def visit(
@@ -166,10 +166,23 @@ def level_sums(
         return D, O, R
 
     block_bytes = 8 * (levels + shape_O[0]) * S * S
-    sums, *others = workers.map(accumulate, workers.parts(problem.n_rows, block_bytes))
-    for other in others:
-        for total, partial in zip(sums, other, strict=True):
-            total += partial
+    return _added(workers.map(accumulate, workers.parts(problem.n_rows, block_bytes)), workers)
+
+
+def _added(parts: Sequence[LevelSums], workers: Workers) -> LevelSums:
+    """The sums of all parts, in their order, in place of the first; some levels at a time, in threads."""
+    sums, *others = parts
+    levels = len(sums[0])
+
+    def add(run: tuple[int, int]) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):  # in the thread that runs it; the caller looks at the result
+            for other in others:
+                for total, partial in zip(sums, other, strict=True):
+                    total[slice(*run)] += partial[slice(*run)]
+
+    if others:
+        count = min(levels, _EASY_PARTS)
+        workers.map(add, list(pairwise(run * levels // count for run in range(count + 1))))
     return sums
 
 
@@ -186,8 +199,8 @@ def model_values(problem: Problem, factors: Factors, start: int = 0, stop: int |
     stop = problem.n_rows if stop is None else stop
     modes = np.arange(problem.n_modes, dtype=np.intp)
     values = np.empty((stop - start, problem.n_outputs))
-    table, offsets, V, bias = factors.table, factors.offsets, factors.V, factors.bias
-    kernels.evaluate(*problem.cells, table, offsets, modes, V, bias, start, stop, values)
+    V = factors.V.astype(factors.table.dtype, copy=False)
+    kernels.evaluate(*problem.cells, factors.table, factors.offsets, modes, V, factors.bias, start, stop, values)
     return values
 
 
@@ -202,12 +215,10 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
 
     def sums(part: tuple[int, int]) -> Array:
         both = np.zeros((2, problem.n_outputs))
-        with np.errstate(over="ignore", invalid="ignore"):  # in the thread that runs it; the caller looks at the result
-            for start in range(part[0], part[1], _FEWEST_ROWS_IN_PART):
-                stop = min(start + _FEWEST_ROWS_IN_PART, part[1])
-                residuals = problem.targets[start:stop] - model_values(problem, factors, start, stop)
-                weighted = problem.weights[start:stop, None] * residuals
-                both += weighted.sum(axis=0), (weighted * residuals).sum(axis=0)
+        for start in range(part[0], part[1], _FEWEST_ROWS_IN_PART):
+            stop = min(start + _FEWEST_ROWS_IN_PART, part[1])
+            values = model_values(problem, factors, start, stop)
+            kernels.add_residuals(values, problem.targets[start:stop], problem.weights[start:stop], both)
         return both
 
     parts = workers.map(sums, workers.parts(problem.n_rows))

@@ -1,6 +1,6 @@
 """From a table to levels and weights: `w_n(x)` of every predictor, fitted on training rows only."""
 
-from csid.encoding.columns import any_missing
+from csid.encoding.columns import any_missing, column_threads
 from csid.encoding.counts import LevelCounts
 from csid.encoding.encoding import EncodedRows, Encoding, fit_encoding, moved_factor, refine
 from csid.encoding.modes import CategoricalMode, Interpolation, Missing, Mode, OrdinalMode
@@ -20,6 +20,7 @@ __all__ = [
     "OrdinalMode",
     "TableSketch",
     "any_missing",
+    "column_threads",
     "fit_encoding",
     "moved_factor",
     "refine",

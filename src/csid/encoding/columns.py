@@ -3,7 +3,10 @@
 pandas, polars and Arrow tables are read through narwhals, arrays through NumPy.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -90,6 +93,25 @@ def read_columns(X: Any) -> Iterator[Column]:
     else:
         for n in range(X.shape[1]):
             yield Column(f"column {n}", _read_array(X[:, n], f"column {n}"))
+
+
+@contextmanager
+def column_threads(count: int) -> Iterator[MapColumns]:
+    """What maps over columns in threads, as many at a time, and reads no column before a thread is free for it."""
+    if count == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(count) as pool:
+
+        def mapped(task: Callable[..., None], *columns: Iterable[Any]) -> Iterator[None]:
+            running: deque[Future[None]] = deque()
+            for column in zip(*columns, strict=True):
+                running.append(pool.submit(task, *column))
+                if len(running) == count:
+                    yield running.popleft().result()
+            yield from (future.result() for future in running)
+
+        yield mapped
 
 
 def any_missing(X: Any) -> bool:

@@ -69,6 +69,7 @@ def fit_encoding(
     interpolation: Interpolation,
     missing: Missing,
     categorical: Sequence[bool | None],
+    map_columns: MapColumns = map,
 ) -> tuple[Encoding, EncodedRows]:
     """Fit the levels of every predictor on the training rows of X, and encode all rows.
 
@@ -76,17 +77,23 @@ def fit_encoding(
     ----------
     weights : (M,) sample weights; train : indices of the rows that levels and marginals are fitted on.
     categorical : for each predictor True, False, or None to go by the type of its column.
+    map_columns : such as `column_threads` has.
     """
     most = auto_levels(len(train), len(names)) if levels == "auto" else levels
     mass = None if np.ptp(weights[train]) == 0 else weights[train]
     some = None if len(train) == n_rows else train
-    modes = []
-    for column, name, flag in zip(read_columns(X), names, categorical, strict=True):
+    fitted: dict[int, Mode] = {}
+
+    def fit(n: int, column: Column) -> None:
+        flag = categorical[n]
         is_category = not column.is_numeric if flag is None else flag
-        modes.append(fit_mode(column, some, name, mass, most, interpolation, missing, is_category))
-    rows = _encode(modes, X, n_rows)
-    marginals = tuple(_marginal(mode, rows, n, mass, train) for n, mode in enumerate(modes))
-    return Encoding(tuple(modes), marginals), rows
+        fitted[n] = fit_mode(column, some, names[n], mass, most, interpolation, missing, is_category)
+
+    for _ in map_columns(fit, range(len(names)), read_columns(X)):
+        pass
+    modes = tuple(fitted[n] for n in range(len(names)))
+    rows = _encode(modes, X, n_rows, map_columns=map_columns)
+    return Encoding(modes, _marginals(modes, rows, mass, some, map_columns)), rows
 
 
 def refine(encodings: Sequence[Encoding], X: Any, n_rows: int, weights: Array) -> Encoding:
@@ -97,7 +104,7 @@ def refine(encodings: Sequence[Encoding], X: Any, n_rows: int, weights: Array) -
     modes = refined_modes(encodings)
     rows, train = _encode(modes, X, n_rows), np.flatnonzero(weights)
     mass = None if np.ptp(weights[train]) == 0 else weights[train]
-    return Encoding(modes, tuple(_marginal(mode, rows, n, mass, train) for n, mode in enumerate(modes)))
+    return Encoding(modes, _marginals(modes, rows, mass, None if len(train) == n_rows else train))
 
 
 def refined_modes(encodings: Sequence[Encoding]) -> tuple[Mode, ...]:
@@ -128,11 +135,13 @@ def auto_levels(n_rows: int, n_predictors: int) -> int:
     return min(max(wanted, _FEWEST_AUTO_LEVELS), _MOST_AUTO_LEVELS)
 
 
-def _encode(modes: Sequence[Mode], X: Any, n_rows: int, steps: int = STEPS) -> EncodedRows:
+def _encode(
+    modes: Sequence[Mode], X: Any, n_rows: int, steps: int = STEPS, map_columns: MapColumns = map
+) -> EncodedRows:
     codes: NDArray[Any] = np.empty((n_rows, len(modes)), code_type(modes), order="F")
     linear = any(mode.linear for mode in modes)
     fractions = np.zeros((n_rows if linear else 0, len(modes)), np.float32, order="F")
-    encode_columns(modes, X, codes, fractions, steps)
+    encode_columns(modes, X, codes, fractions, steps, map_columns)
     return EncodedRows(codes, fractions)
 
 
@@ -161,6 +170,20 @@ def encode_columns(
         pass
 
 
-def _marginal(mode: Mode, rows: EncodedRows, n: int, mass: Array | None, train: NDArray[np.intp]) -> Array:
-    positions = rows.fractions[train, n] if mode.linear else None
-    return as_marginal(level_sums(rows.codes[train, n], positions, mass, mode.n_levels))
+def _marginals(
+    modes: Sequence[Mode],
+    rows: EncodedRows,
+    mass: Array | None,
+    train: NDArray[np.intp] | None,
+    map_columns: MapColumns = map,
+) -> tuple[Array, ...]:
+    some = slice(None) if train is None else train
+    found: dict[int, Array] = {}
+
+    def count(n: int, mode: Mode) -> None:
+        positions = rows.fractions[some, n] if mode.linear else None
+        found[n] = as_marginal(level_sums(rows.codes[some, n], positions, mass, mode.n_levels))
+
+    for _ in map_columns(count, range(len(modes)), modes):
+        pass
+    return tuple(found[n] for n in range(len(modes)))

@@ -45,7 +45,10 @@ def distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
     """The different values, sorted, and the mass of each; weights : None for all alike."""
     if weights is None:
         ordered = np.sort(values)
-        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        differs = ordered[1:] != ordered[:-1]
+        if differs.all():
+            return ordered, np.ones(len(ordered))
+        starts = np.flatnonzero(np.concatenate([[True], differs]))
         return ordered[starts], np.diff(np.append(starts, len(ordered))).astype(np.float64)
     order = np.argsort(values, kind="stable")
     ordered = values[order]
@@ -65,7 +68,8 @@ def reduced(points: Array, mass: Array, size: int) -> tuple[Array, Array]:
     That is as the cube root of the density of the mass (Panter and Dite 1951). Runs of equal mass would blur the tails,
     where levels are far apart and rows few.
     """
-    steps = np.cbrt(0.5 * (mass[1:] + mass[:-1])) * np.cbrt(np.diff(points)) ** 2
+    between = mass[:1] if np.ptp(mass) == 0.0 else 0.5 * (mass[1:] + mass[:-1])  # a cube root takes long
+    steps = np.cbrt(between) * np.cbrt(np.diff(points)) ** 2
     place = np.cumsum(np.minimum(steps / _largest_share(steps, size - 1), 1.0))
     run = np.floor(np.append(0.0, place))
     return _means(points, mass, np.flatnonzero(np.diff(run, prepend=-1.0)))

@@ -7,13 +7,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.compiled import kernel
+from csid._fit.compiled import inner, kernel
 from csid.encoding.columns import Column, describe
 from csid.encoding.lloyd_max import lloyd_max_levels
 
 Array = NDArray[np.float64]
 Interpolation = Literal["constant", "linear"]
 Missing = Literal["marginalize", "level"]
+
+_SEARCHED_TOGETHER = 256
 
 MOST_LEVELS = 65_535
 """Codes are at most 16 bits wide, and one code is kept for missing cells."""
@@ -48,7 +50,8 @@ class OrdinalMode:
         missing = len(self.grid)  # its own level, or the code behind the last one
         values = column.numbers()
         if fractions is None:
-            _nearest_level(values, 0.5 * self.grid[1:] + 0.5 * self.grid[:-1], missing, codes)
+            beyond_middles = np.nextafter(0.5 * self.grid[1:] + 0.5 * self.grid[:-1], np.inf)
+            _nearest_level(values, np.append(-np.inf, beyond_middles), missing, codes)
         else:
             step = 1.0 if steps == 0 or fractions.dtype.kind == "u" else 1.0 / steps
             _neighbouring_levels(values, self.grid, missing, steps, step, codes, fractions)
@@ -169,21 +172,32 @@ def ordinal_mode(
     return OrdinalMode(name, grid, interpolation == "linear" and len(grid) > 1, missing_level)
 
 
+@inner
+def _last_up_to(grid: Any, values: Any, start: int, n: int, at: Any) -> None:
+    """at[r] = the last of sorted numbers that is at most value start + r, or the first where none is.
+
+    All values take each step of their searches together, which leaves no branch to guess.
+    """
+    for r in range(n):
+        at[r] = 0
+    size = len(grid)
+    while size > 1:
+        half = size // 2
+        for r in range(n):
+            i = np.intp(at[r]) + half
+            at[r] = i if grid[i] <= values[start + r] else at[r]
+        size -= half
+
+
 @kernel
-def _nearest_level(values: Any, edges: Any, missing: int, codes: Any) -> None:
-    for m in range(len(values)):
-        x = values[m]
-        if np.isnan(x):
-            codes[m] = missing
-            continue
-        lo, hi = 0, len(edges)
-        while lo < hi:
-            middle = (lo + hi) // 2
-            if edges[middle] < x:
-                lo = middle + 1
-            else:
-                hi = middle
-        codes[m] = lo
+def _nearest_level(values: Any, firsts: Any, missing: int, codes: Any) -> None:
+    """`firsts` : the least number of each level; of the first, minus infinity."""
+    at = np.empty(_SEARCHED_TOGETHER, np.uint32)
+    for start in range(0, len(values), _SEARCHED_TOGETHER):
+        n = min(_SEARCHED_TOGETHER, len(values) - start)
+        _last_up_to(firsts, values, start, n, at)
+        for r in range(n):
+            codes[start + r] = missing if np.isnan(values[start + r]) else at[r]
 
 
 @kernel
@@ -192,24 +206,16 @@ def _neighbouring_levels(
 ) -> None:
     """Positions are rounded to multiples of 1 / steps below one, if any, and written with that multiple as `step`."""
     last = len(grid) - 1
-    for m in range(len(values)):
-        x = values[m]
-        if np.isnan(x):
-            codes[m] = missing
-            fractions[m] = 0
-            continue
-        lo, hi = 0, last + 1
-        while lo < hi:  # the first level above x
-            middle = (lo + hi) // 2
-            if grid[middle] <= x:
-                lo = middle + 1
-            else:
-                hi = middle
-        i = max(lo - 1, 0)
-        t = 0.0
-        if lo > 0 and i < last:
-            t = (x - grid[i]) / (grid[i + 1] - grid[i])
-        if steps > 0:
-            t = min(np.floor(t * steps + 0.5), steps - 1.0) * step
-        codes[m] = i
-        fractions[m] = t
+    at = np.empty(_SEARCHED_TOGETHER, np.uint32)
+    for start in range(0, len(values), _SEARCHED_TOGETHER):
+        n = min(_SEARCHED_TOGETHER, len(values) - start)
+        _last_up_to(grid, values, start, n, at)
+        for r in range(n):
+            x, i = values[start + r], np.intp(at[r])
+            t = 0.0
+            if i < last and x > grid[i]:
+                t = (x - grid[i]) / (grid[i + 1] - grid[i])
+            if steps > 0:
+                t = min(np.floor(t * steps + 0.5), steps - 1.0) * step
+            codes[start + r] = missing if np.isnan(x) else i
+            fractions[start + r] = t
