@@ -26,14 +26,27 @@ from csid.portfolio import (
 )
 from fit.strategies import build_problem
 
+FEW_ROWS = (100, 10)
+
 
 def test_parameters_narrow_the_settings() -> None:
-    assert chosen_settings("auto", "auto", "auto") == SETTINGS
-    assert list(chosen_settings(["fine", "stiff"], "auto", "auto")) == ["fine", "stiff"]
-    with_levels = chosen_settings("auto", 25, "auto")
+    assert chosen_settings("auto", "auto", "auto", np.inf, FEW_ROWS) == SETTINGS
+    assert list(chosen_settings(["fine", "stiff"], "auto", "auto", np.inf, FEW_ROWS)) == ["fine", "stiff"]
+    with_levels = chosen_settings("auto", 25, "auto", np.inf, FEW_ROWS)
     assert {setting.levels for setting in with_levels.values()} == {25}
     assert not {"fine", "finest"} & set(with_levels)  # with the levels given they are "medium" once more
-    assert {s.prior.smoothness_order for s in chosen_settings("auto", "auto", 2).values()} == {2}
+    of_order_two = chosen_settings("auto", "auto", 2, np.inf, FEW_ROWS)
+    assert {setting.prior.smoothness_order for setting in of_order_two.values()} == {2}
+    heavy = chosen_settings("auto", "auto", "auto", 4.0, FEW_ROWS)
+    assert {setting.prior.degrees_of_freedom for setting in heavy.values()} == {4.0}
+
+
+@pytest.mark.parametrize(("rows", "few"), [(199, True), (200, False)])
+def test_predictors_act_alike_only_where_rows_are_few_or_a_user_says_so(rows: int, few: bool) -> None:
+    alike = {name for name, setting in SETTINGS.items() if setting.alike}
+    assert alike == {"alike", "akin"}
+    assert alike & set(chosen_settings("auto", "auto", "auto", np.inf, (rows, 10))) == (alike if few else set())
+    assert list(chosen_settings("alike", "auto", "auto", np.inf, (rows, 10))) == ["alike"]
 
 
 @pytest.mark.parametrize("outputs", [1, 2])

@@ -91,7 +91,7 @@ class DaskBayesianCSIDRegressor(OnDask, BayesianCSIDRegressor):
             survey = surveyed(cluster, parts, names, flags, none_held_out(parts))
             rng = np.random.default_rng(seed_of_sample)
             table = ClusterTable.of(cluster, parts, survey, flags, _ROWS_OF_SAMPLE, rng)
-            plan, settings = self._plan(len(table)), self._chosen_settings()
+            plan, settings = self._plan(len(table)), self._chosen_settings(len(table))
             coding, verdict = self._pilot(settings, table.sample, plan, pilot_seeds)
             counts = chains_per_setting(verdict.shares, plan.chains)
             members: list[Member] = []
