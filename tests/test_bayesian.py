@@ -279,7 +279,7 @@ def test_an_interrupt_keeps_the_draws_made(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_chain_stops_after_its_sweep_when_the_caller_is_interrupted() -> None:
     problem = build_problem(0, levels=(3, 3), rows=50)
-    jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random") for n in range(3)]
+    jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random", ()) for n in range(3)]
     stop = threading.Event()
 
     def go_on(chain: Any) -> bool:

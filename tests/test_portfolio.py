@@ -90,7 +90,7 @@ def test_chains_are_where_they_lower_the_variance_most(shares: tuple[float, ...]
 def test_a_setting_bounds_the_rank_of_its_chains() -> None:
     problem, rng = build_problem(0, levels=(3, 3), rows=40), np.random.default_rng(0)
     ranks = {
-        name: Job.new(problem, SETTINGS[name], None, 32, rng, "random").chain.state.factors.rank
+        name: Job.new(problem, SETTINGS[name], None, 32, rng, "random", ()).chain.state.factors.rank
         for name in ("medium", "finest")
     }
     assert ranks == {"medium": 32, "finest": 16}
@@ -135,7 +135,7 @@ def test_chains_see_all_rows_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None
         seen.append((part.n_rows, burn, draws))
 
     monkeypatch.setattr(portfolio, "run_chain", run)
-    job = Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(0), "random")
+    job = Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(0), "random", ())
     run_jobs([job], 8, 5, 1, 1, lambda chain: True, threading.Event())
     assert seen == [(10, 8, 0), (30, 3, 0), (50, 3, 5)]
     stopped = threading.Event()
@@ -156,5 +156,5 @@ def test_chains_on_many_rows_run_one_after_another(monkeypatch: pytest.MonkeyPat
         running.pop()
 
     monkeypatch.setattr(portfolio, "run_chain", run)
-    jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random") for n in range(4)]
+    jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random", ()) for n in range(4)]
     run_jobs(jobs, 1, 1, 1, threads, lambda chain: True, threading.Event())

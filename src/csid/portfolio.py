@@ -141,13 +141,17 @@ class Job:
         rank: int,
         rng: np.random.Generator,
         start: str,
+        scores: Sequence[Array],
         pmf: LevelPMF | None = None,
         heed: float = 1.0,
     ) -> "Job":
-        """A new chain, whose start is drawn, or fitted by ALS from a start that is; or has predictors act alike."""
+        """A new chain, whose start is drawn, or fitted by ALS from a start that is; or has predictors act alike.
+
+        scores : of the levels, see `Encoding.scores`.
+        """
         rank = min(rank, setting.most_rank)
         if setting.alike > 0.0:
-            state = alike_state(LocalSamples(problem), rank, setting.alike, rng)
+            state = alike_state(LocalSamples(problem), scores, rank, setting.alike, rng)
         elif start == "als":
             state = als_state(problem, rank, rng)
         else:

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit.alike import _correlations, _standard_ranks, _turns, alike_centre
+from csid._fit.alike import _correlations, _turns, alike_centre
 from csid._fit.factors import table_offsets
 from csid._fit.gibbs import alike_state
 from csid._fit.problem import Problem
@@ -19,18 +18,7 @@ from naive import cell_weights
 Array = np.ndarray
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=12).filter(any), st.data())
-def test_ranks_are_standard_over_the_cells_with_neighbours(counts: list[int], data: st.DataObject) -> None:
-    p = np.array(counts) / sum(counts)
-    ordered = data.draw(st.integers(0, len(p)))
-    score, share = _standard_ranks(p, ordered), p[:ordered]
-    assert_array_equal(score[ordered:], 0.0)
-    if np.count_nonzero(share) < 2:
-        assert_array_equal(score, 0.0)
-        return
-    share = share / share.sum()
-    assert_allclose([share @ score[:ordered], share @ score[:ordered] ** 2], [0.0, 1.0], atol=1e-12)
-    assert (np.diff(score[:ordered][share > 0.0]) > 0.0).all()
+SCORES = (np.arange(5) - 2.0) / np.sqrt(2.0)
 
 
 def _alike(signs: list[int], rows: int, noise: float, missing: float = 0.0, seed: int = 0) -> tuple[Problem, Array]:
@@ -51,8 +39,7 @@ def _alike(signs: list[int], rows: int, noise: float, missing: float = 0.0, seed
 def test_predictors_are_turned_the_way_the_targets_rise(missing: float) -> None:
     signs = [1, -1, 1, -1, 1, 1]
     problem, _ = _alike(signs, 400, 1.0, missing)
-    scores = [_standard_ranks(p, 5) for p in problem.marginals]
-    turns = _turns(*_correlations(LocalSamples(problem), scores))
+    turns = _turns(*_correlations(LocalSamples(problem), [SCORES] * 6))
     assert_allclose(np.abs(turns), 1.0, atol=0.05)
     assert len(set(np.sign(turns) * signs)) == 1  # up to a sign that all have in common
 
@@ -87,32 +74,30 @@ def test_correlations_are_the_dense_sums_over_rows(problem: Problem, seed: int) 
 def test_the_mean_is_one_slope_for_all_predictors() -> None:
     """c = 1 + s d: its columns are multiples of one another, and turning a predictor around turns its d around."""
     problem, codes = _alike([1, 1, -1, 1], 200, 0.5)
-    centre = alike_centre(LocalSamples(problem), 6, 0.7, np.random.default_rng(1))
+    centre = alike_centre(LocalSamples(problem), [SCORES] * 4, 6, 0.7, np.random.default_rng(1))
     apart = centre - 1.0
     assert np.linalg.matrix_rank(apart) == 1
     around = replace(problem, codes=np.where(np.arange(4) == 1, 4 - codes, codes).astype(np.uint8))
     around = replace(around, marginals=tuple(p[::-1] if n == 1 else p for n, p in enumerate(problem.marginals)))
-    other = alike_centre(LocalSamples(around), 6, 0.7, np.random.default_rng(1))
+    other = alike_centre(LocalSamples(around), [SCORES] * 4, 6, 0.7, np.random.default_rng(1))
     start = int(table_offsets(problem.levels)[1])
     assert_allclose(other[start : start + 5], centre[start : start + 5][::-1], rtol=1e-9)
     others = np.r_[0:start, start + 6 : len(centre)]
     assert_allclose(other[others], centre[others], rtol=1e-9)
 
 
-def test_categories_and_constants_stay_at_one() -> None:
-    problem, codes = _alike([1, 1, 1], 100, 0.5)
-    codes = codes.copy()
-    codes[:, 2] = 1
-    constant = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
-    known = {"ordered": np.array([5, 0, 5]), "marginals": (*problem.marginals[:2], constant), "codes": codes}
-    centre = alike_centre(LocalSamples(replace(problem, **known)), 3, 0.7, np.random.default_rng(0))
+def test_predictors_without_values_stay_at_one() -> None:
+    problem, _ = _alike([1, 1, 1], 100, 0.5)
+    centre = alike_centre(LocalSamples(problem), [SCORES, np.zeros(5), SCORES], 3, 0.7, np.random.default_rng(0))
     assert (centre[:5] != 1.0).any()
-    assert_array_equal(centre[6:], 1.0)
+    assert_array_equal(centre[5:12], 1.0)
+    none = alike_centre(LocalSamples(problem), [np.zeros(5)] * 3, 3, 0.7, np.random.default_rng(0))
+    assert_array_equal(none, 1.0)
 
 
 def test_a_chain_starts_at_the_mean() -> None:
     problem, _ = _alike([1, 1, 1, 1], 120, 0.5, missing=0.3)
-    state = alike_state(LocalSamples(problem), 4, 0.7, np.random.default_rng(0))
+    state = alike_state(LocalSamples(problem), [SCORES] * 4, 4, 0.7, np.random.default_rng(0))
     for n, start in enumerate(state.factors.offsets.tolist()):
         assert_array_equal(state.factors.factor(n), state.centre[start : start + 5])
         missing = state.factors.padded_factor(n)[-1, :4]

@@ -2,10 +2,12 @@
 
     c_n(i, f) = 1 + s_f d_n(i)
 
-d_n is the rank of a level among the observed cells of predictor n, standardised, and turned such that the targets rise
-with it; s_f is a slope that component f has for all predictors. A product over predictors of such factors is a function
-of the sum of the d_n: a weighing of all predictors alike, which few rows determine (Dawes 1979).
+d_n is the standardised value of a level of predictor n, turned such that the targets rise with it; s_f is a slope that
+component f has for all predictors. A product over predictors of such factors is nearly a function of the sum of the
+d_n: a weighing of all predictors alike, which few rows determine (Dawes 1979).
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,40 +20,29 @@ Array = NDArray[np.float64]
 _ROUNDS, _LEAST = 20, 0.02
 
 
-def alike_centre(samples: Samples, rank: int, steepness: float, rng: np.random.Generator) -> Array:
+def alike_centre(
+    samples: Samples, scores: Sequence[Array], rank: int, steepness: float, rng: np.random.Generator
+) -> Array:
     """The mean (T, F), in the rows of a table of factors.
+
+    scores : N arrays (I_n,), standardised values of the levels; zero where they have none.
 
     Slopes are drawn, normal, of a scale between those at which the sum varies by `steepness` over rows when the
     predictors are independent, and when they are all the same.
     """
-    known = samples.known
-    scores = [_standard_ranks(p, ordered) for p, ordered in zip(known.marginals, known.ordered.tolist(), strict=True)]
+    levels = samples.known.levels
     some = [n for n, score in enumerate(scores) if score.any()]
     slopes = steepness * rng.standard_normal(rank) * max(1, len(some)) ** rng.uniform(-1.0, -0.5, rank)
-    centre, starts = np.ones((table_rows(known.levels), rank)), table_offsets(known.levels)
+    centre, starts = np.ones((table_rows(levels), rank)), table_offsets(levels)
+    if not some:
+        return centre
     r, counts = _correlations(samples, scores)
     for n, turn in zip(some, _turns(r[some], counts[some]), strict=True):
-        start, score = starts[n], scores[n]
-        centre[start : start + len(score)] += turn * score[:, None] * slopes
+        centre[starts[n] : starts[n] + levels[n]] += turn * scores[n][:, None] * slopes
     return centre
 
 
-def _standard_ranks(p: Array, ordered: int) -> Array:
-    """Of the levels with neighbours, by the share of cells below them; zero mean and unit variance over the cells."""
-    score = np.zeros(len(p))
-    share = p[:ordered]
-    if share.sum() == 0.0:
-        return score
-    share = share / share.sum()
-    ranks = share.cumsum() - 0.5 * share
-    ranks = ranks - share @ ranks
-    deviation = np.sqrt(share @ ranks**2)
-    if deviation > 0.0:
-        score[:ordered] = ranks / deviation
-    return score
-
-
-def _correlations(samples: Samples, scores: list[Array]) -> tuple[Array, Array]:
+def _correlations(samples: Samples, scores: Sequence[Array]) -> tuple[Array, Array]:
     """(N,) of the scores with the targets, and over how many rows. Of several outputs, with what they have most of."""
     known = samples.known
     ones = tuple(np.ones((len(p), 1)) for p in known.marginals)

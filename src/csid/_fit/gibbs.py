@@ -16,7 +16,7 @@ and the same block systems, solved with noise. Many components are drawn some at
 the price of a sweep linear in the rank; see docs/decisions/0011-components-in-groups.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -126,10 +126,12 @@ def random_state(known: Known, rank: int, rng: np.random.Generator) -> State:
     return state_at(known, factors)
 
 
-def alike_state(samples: Samples, rank: int, steepness: float, rng: np.random.Generator) -> State:
-    """A chain's start at factors in which predictors act alike, around which the prior has them."""
+def alike_state(
+    samples: Samples, scores: Sequence[Array], rank: int, steepness: float, rng: np.random.Generator
+) -> State:
+    """A chain's start at factors in which predictors act alike, around which the prior has them; see `alike`."""
     state = random_state(samples.known, rank, rng)
-    state.centre = alike_centre(samples, rank, steepness, rng)
+    state.centre = alike_centre(samples, scores, rank, steepness, rng)
     for n, (start, levels) in enumerate(zip(state.factors.offsets, state.factors.levels, strict=True)):
         state.factors.set_factor(n, state.centre[start : start + levels])
     return state

@@ -134,7 +134,8 @@ class DaskBayesianCSIDRegressor(OnDask, BayesianCSIDRegressor):
         rows = table.blocks(modes)
         some, prior = table.sample.on(rows.encoding), adapted_prior(setting, rows.samples.known, error)
         generators = [np.random.default_rng(seed) for seed in seeds]
-        jobs = [Job.new(some, setting, error, self.rank, rng, self.start) for rng in generators]
+        scores = rows.encoding.scores
+        jobs = [Job.new(some, setting, error, self.rank, rng, self.start, scores) for rng in generators]
         jobs = [replace(job, prior=prior) for job in jobs]
         self._run(jobs, plan.burn, 0, "chains on a sample")
         sweeps, thin = min(plan.burn, _SWEEPS_TO_ADAPT), max(1, min(4, plan.draws // 10))
