@@ -26,14 +26,27 @@ from csid.portfolio import (
 )
 from fit.strategies import build_problem
 
+FEW_ROWS = (100, 10)
+
 
 def test_parameters_narrow_the_settings() -> None:
-    assert chosen_settings("auto", "auto", "auto") == SETTINGS
-    assert list(chosen_settings(["fine", "stiff"], "auto", "auto")) == ["fine", "stiff"]
-    with_levels = chosen_settings("auto", 25, "auto")
+    assert chosen_settings("auto", "auto", "auto", np.inf, FEW_ROWS) == SETTINGS
+    assert list(chosen_settings(["fine", "stiff"], "auto", "auto", np.inf, FEW_ROWS)) == ["fine", "stiff"]
+    with_levels = chosen_settings("auto", 25, "auto", np.inf, FEW_ROWS)
     assert {setting.levels for setting in with_levels.values()} == {25}
     assert not {"fine", "finest"} & set(with_levels)  # with the levels given they are "medium" once more
-    assert {s.prior.smoothness_order for s in chosen_settings("auto", "auto", 2).values()} == {2}
+    of_order_two = chosen_settings("auto", "auto", 2, np.inf, FEW_ROWS)
+    assert {setting.prior.smoothness_order for setting in of_order_two.values()} == {2}
+    heavy = chosen_settings("auto", "auto", "auto", 4.0, FEW_ROWS)
+    assert {setting.prior.degrees_of_freedom for setting in heavy.values()} == {4.0}
+
+
+@pytest.mark.parametrize(("rows", "few"), [(199, True), (200, False)])
+def test_predictors_act_alike_only_where_rows_are_few_or_a_user_says_so(rows: int, few: bool) -> None:
+    alike = {name for name, setting in SETTINGS.items() if setting.alike}
+    assert alike == {"alike", "akin"}
+    assert alike & set(chosen_settings("auto", "auto", "auto", np.inf, (rows, 10))) == (alike if few else set())
+    assert list(chosen_settings("alike", "auto", "auto", np.inf, (rows, 10))) == ["alike"]
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
@@ -77,7 +90,7 @@ def test_chains_are_where_they_lower_the_variance_most(shares: tuple[float, ...]
 def test_a_setting_bounds_the_rank_of_its_chains() -> None:
     problem, rng = build_problem(0, levels=(3, 3), rows=40), np.random.default_rng(0)
     ranks = {
-        name: Job.new(problem, SETTINGS[name], None, 32, rng, "random").chain.state.factors.rank
+        name: Job.new(problem, SETTINGS[name], None, 32, rng, "random", ()).chain.state.factors.rank
         for name in ("medium", "finest")
     }
     assert ranks == {"medium": 32, "finest": 16}
@@ -122,7 +135,7 @@ def test_chains_see_all_rows_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None
         seen.append((part.n_rows, burn, draws))
 
     monkeypatch.setattr(portfolio, "run_chain", run)
-    job = Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(0), "random")
+    job = Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(0), "random", ())
     run_jobs([job], 8, 5, 1, 1, lambda chain: True, threading.Event())
     assert seen == [(10, 8, 0), (30, 3, 0), (50, 3, 5)]
     stopped = threading.Event()
@@ -143,5 +156,5 @@ def test_chains_on_many_rows_run_one_after_another(monkeypatch: pytest.MonkeyPat
         running.pop()
 
     monkeypatch.setattr(portfolio, "run_chain", run)
-    jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random") for n in range(4)]
+    jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random", ()) for n in range(4)]
     run_jobs(jobs, 1, 1, 1, threads, lambda chain: True, threading.Event())

@@ -73,7 +73,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         32 on at most one for every 8 rows).
     prior : "auto", str or list of str, default="auto"
         Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "rough", "fine", "finest", "steady",
-        "curved", "near one". With a single one there is nothing to weigh, and `spread_` is one.
+        "curved", "near one"; and "alike" and "akin", under which predictors act alike or nearly so, which "auto" tries
+        on tables of fewer rows than two for each pair of predictors. With a single one there is nothing to weigh, and
+        `spread_` is one.
     smoothness_order : {"auto", 1, 2}, default="auto"
         Differences that are small under the prior: first, second, or as the prior has it.
     effort : {"fast", "default", "best"}, default="default"
@@ -300,7 +302,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             settings, coding, verdict, members = self._settings, self._coding, self._verdict, self._chains
             jobs = continued(members, list(settings.values()), coding, verdict, table, chain_seeds)
         else:
-            settings = self._chosen_settings()
+            settings = self._chosen_settings(len(table))
             coding, verdict = self._pilot(settings, table, plan, pilot_seeds)
             given = (plan.chains, self.rank, self.start, chain_seeds)
             members, jobs = begun(list(settings.values()), coding, verdict, table, *given)
@@ -415,7 +417,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         given = {"chains": self.n_chains, "burn": self.n_burn, "draws": self.n_draws}
         return plan._replace(**{name: value for name, value in given.items() if value is not None})
 
-    def _chosen_settings(self) -> dict[str, Setting]:
+    def _chosen_settings(self, n_rows: int) -> dict[str, Setting]:
         names = [self.prior] if isinstance(self.prior, str) else list(self.prior)
         unknown = [name for name in names if name != "auto" and name not in SETTINGS]
         if unknown or not names:
@@ -423,7 +425,8 @@ class BayesianCSIDRegressor(TensorRegressor):
         levels: int | str = self.levels
         if levels == "auto" and self.interpolation == "constant":
             levels = 25  # tensors of different levels have no common ones unless they are linear in between
-        return chosen_settings(self.prior, levels, self.smoothness_order, self._degrees_of_freedom)
+        shape = n_rows, self.n_features_in_
+        return chosen_settings(self.prior, levels, self.smoothness_order, self._degrees_of_freedom, shape)
 
     @property
     def _degrees_of_freedom(self) -> float:

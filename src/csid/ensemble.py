@@ -47,7 +47,7 @@ def begun(
     for owner, (setting, count, seed) in enumerate(zip(settings, counts, seeds.spawn(len(settings)), strict=True)):
         for rng in map(np.random.default_rng, seed.spawn(count)):
             encoding, problem, _, pmf, heed = encoder(setting)
-            jobs.append(Job.new(problem, setting, verdict.error, rank, rng, start, pmf, heed))
+            jobs.append(Job.new(problem, setting, verdict.error, rank, rng, start, encoding.scores, pmf, heed))
             members.append(Member(encoding, jobs[-1].chain, owner))
     return members, jobs
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from csid._fit.gibbs import Chain, Prior, als_state, random_state, run_chain
+from csid._fit.gibbs import Chain, Prior, alike_state, als_state, random_state, run_chain
 from csid._fit.missing_cells import LevelPMF, completed_values, expected_values
 from csid._fit.problem import Known, Problem
 from csid._fit.samples import LocalSamples, Samples
@@ -25,6 +25,7 @@ from csid._fit.stochastic import MOST_BLOCKS_OF_SAMPLER, BlockSamples, number_of
 Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.04
+_ROWS_OF_A_PAIR = 2
 _ROWS_OF_BURN_IN, _GROWTH, _SWEEPS_TO_ADAPT = 60_000, 8, 3
 _MANY_ROWS = 200_000
 _PASSES_BY_BLOCKS = 2
@@ -37,12 +38,19 @@ class Setting:
     caution : how much, beside the rows themselves, the error on held-out rows says about the noise. On its own, a loose
         prior may take the noise of the training rows for signal.
     most_rank : of its chains. With many levels a component can say more, and costs more.
+    alike : how steep the slopes are that predictors have in common, see `_fit.alike`; without any, none have. It tells
+        where rows are too few to know predictors one by one.
     """
 
     prior: Prior
     levels: int
     caution: float = 0.0
     most_rank: int = 1024
+    alike: float = 0.0
+
+    def suits(self, n_rows: int, n_predictors: int) -> bool:
+        """Whether it is worth a trial on a table."""
+        return self.alike == 0.0 or n_rows < _ROWS_OF_A_PAIR * n_predictors**2
 
 
 SETTINGS: dict[str, Setting] = {
@@ -55,15 +63,17 @@ SETTINGS: dict[str, Setting] = {
     "steady": Setting(Prior(), 32, caution=0.25),
     "curved": Setting(Prior(smoothness_order=2), 32, caution=0.25),
     "near one": Setting(Prior(nu=1.0), 32, caution=0.25),
+    "alike": Setting(Prior(nu=50.0, smoothness=(10.0, 0.1), smoothness_order=2), 32, alike=0.7),
+    "akin": Setting(Prior(nu=5.0, smoothness=(10.0, 0.1), smoothness_order=2), 32, alike=0.7),
 }
 
 
 def chosen_settings(
-    prior: str | Sequence[str], levels: int | str, order: int | str, degrees_of_freedom: float = np.inf
+    prior: str | Sequence[str], levels: int | str, order: int | str, degrees_of_freedom: float, shape: tuple[int, int]
 ) -> dict[str, Setting]:
-    """The settings that a user's parameters leave, by name."""
+    """The settings that a user's parameters, and the numbers of rows and predictors, leave, by name."""
     if isinstance(prior, str):
-        prior = list(SETTINGS) if prior == "auto" else [prior]
+        prior = [name for name in SETTINGS if SETTINGS[name].suits(*shape)] if prior == "auto" else [prior]
     chosen: dict[str, Setting] = {}
     for name in prior:
         setting = SETTINGS[name]
@@ -131,12 +141,21 @@ class Job:
         rank: int,
         rng: np.random.Generator,
         start: str,
+        scores: Sequence[Array],
         pmf: LevelPMF | None = None,
         heed: float = 1.0,
     ) -> "Job":
-        """A new chain, whose start is drawn, or fitted by ALS from a start that is."""
+        """A new chain, whose start is drawn, or fitted by ALS from a start that is; or has predictors act alike.
+
+        scores : of the levels, see `Encoding.scores`.
+        """
         rank = min(rank, setting.most_rank)
-        state = als_state(problem, rank, rng) if start == "als" else random_state(problem, rank, rng)
+        if setting.alike > 0.0:
+            state = alike_state(LocalSamples(problem), scores, rank, setting.alike, rng)
+        elif start == "als":
+            state = als_state(problem, rank, rng)
+        else:
+            state = random_state(problem, rank, rng)
         return cls(problem, adapted_prior(setting, problem, error), Chain(state), rng, pmf, heed)
 
 

@@ -330,3 +330,24 @@ def test_training_positions_are_multiples_of_a_step_in_any_type(seed: int) -> No
     assert_array_equal(as_numbers(short), as_numbers(rows.fractions))
     assert np.abs(as_numbers(short) - as_they_fall.fractions).max() <= 2.0**-16
     assert_array_equal(rows.fractions, encoding.encode_training(X, 60).fractions)
+
+
+def test_scores_are_the_standardised_values_of_levels() -> None:
+    rng = np.random.default_rng(0)
+    number = np.where(rng.random(200) < 0.2, np.nan, rng.gamma(2.0, size=200).round(1))
+    X = pd.DataFrame({"number": number, "word": rng.choice(["u", "v"], 200), "same": 7.0, "huge": 1e300 * number})
+    encoding, _ = fit(X, missing="level", levels=12)
+    scores = encoding.scores
+    grid, p = encoding.modes[0].grid, encoding.marginals[0]
+    share = p[:-1] / p[:-1].sum()
+    deviation = np.sqrt(share @ (grid - share @ grid) ** 2)
+    assert_allclose(scores[0][:-1], np.clip((grid - share @ grid) / deviation, -4.0, 4.0), rtol=1e-9)
+    assert scores[0][-1] == 0.0  # "missing" has no value
+    assert_array_equal(scores[1], [0.0, 0.0])
+    assert not scores[2].any()
+    assert_allclose(scores[3], scores[0], rtol=1e-6)
+
+
+def test_scores_of_levels_far_off_are_cut_off() -> None:
+    encoding, _ = fit(pd.DataFrame({"x": [*np.linspace(0.0, 1.0, 99), 1e6]}), levels=100)
+    assert encoding.scores[0].max() == 4.0

@@ -2,13 +2,13 @@
 
     y_mj | ... ~ N(b_j + sum_f V(j, f) prod_n w_n(x_m)^T A_n(:, f),  1 / alpha_j),  each row counted s_m times
 
-    A_n(:, f)  has a Gaussian prior around 1 with precision mu_nf U_n + nu I: U_n penalises differences of neighbouring
-               levels, and the distance from 1 of levels without neighbours (categories). A predictor without effect
-               becomes a constant.
+    A_n(:, f)  has a Gaussian prior around c_nf with precision mu_nf U_n + nu I: U_n penalises differences of
+               neighbouring levels, and the size of levels without neighbours (categories). c_nf is 1, so that a
+               predictor without effect becomes a constant, or has a slope in common with other predictors (`alike`).
     V(j, f)  ~ N(0, 1 / tau_f),    tau_f, alpha_j ~ Gamma,    b_j flat
 
 The joint prior of a column a and its mu is the product
-Gamma(mu) mu^(rank U / 2) exp(-mu/2 (a - 1)^T U (a - 1) - nu/2 |a - 1|^2): given a, mu is Gamma; its marginal is not.
+Gamma(mu) mu^(rank U / 2) exp(-mu/2 (a - c)^T U (a - c) - nu/2 |a - c|^2): given a, mu is Gamma; its marginal is not.
 Student's t noise multiplies alpha_j by a Gamma variable per row.
 
 Every conditional is conjugate. One sweep costs what a sweep of alternating least squares costs: the same sums over rows
@@ -16,13 +16,14 @@ and the same block systems, solved with noise. Many components are drawn some at
 the price of a sweep linear in the rank; see docs/decisions/0011-components-in-groups.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid._fit import sweeps, updates
+from csid._fit.alike import alike_centre
 from csid._fit.als import ALSOptions, NumericalTrouble, fit_als
 from csid._fit.factors import Factors, random_factors, table_offsets, table_rows
 from csid._fit.missing_cells import DrawnCells, LevelPMF
@@ -42,7 +43,7 @@ COMPONENTS_AT_ONCE = 32
 class Prior:
     """Hyperparameters; a Gamma is given by its shape and its rate.
 
-    nu : precision with which every entry of a factor is drawn to 1.
+    nu : precision with which every entry of a factor is drawn to the prior's mean.
     smoothness : the Gamma in the prior of mu_nf; the rate is divided by the number of levels, to mean the same for any.
     smoothness_order : 1 or 2, of the differences.
     degrees_of_freedom : of Student's t, from which the noise comes; infinite for normal noise.
@@ -61,38 +62,40 @@ class Prior:
 class ModePrior:
     """U_n of one mode.
 
-    unit : (w, I) its diagonals; pull : (I,) 1 for the levels that it draws to 1; rank : its rank.
+    unit : (w, I) its diagonals; rank : its rank.
     """
 
     unit: Array
-    pull: Array
     rank: int
 
     @classmethod
     def of(cls, levels: int, ordered: int, order: int) -> "ModePrior":
         smooth = ordered if ordered > order else 0
         unit = penalty_bands(levels, smooth, 0.0, 1.0, order)
-        pull = np.zeros(levels)
-        pull[smooth:] = 1.0
-        unit[0] += pull
-        return cls(unit, pull, levels - (order if smooth else 0))
+        unit[0, smooth:] += 1.0
+        return cls(unit, levels - (order if smooth else 0))
 
 
 @dataclass
 class State:
-    """One point of a chain: the factors, and the precisions mu (N, F), tau (F,), alpha (K,)."""
+    """One point of a chain: the factors, and the precisions mu (N, F), tau (F,), alpha (K,).
+
+    centre : (T, F) the prior's mean of the factors, in the rows of their table. It is never changed.
+    """
 
     factors: Factors
     mu: Array
     tau: Array
     alpha: Array
+    centre: Array
 
     def copy(self) -> "State":
-        return State(self.factors.copy(), self.mu.copy(), self.tau.copy(), self.alpha.copy())
+        return State(self.factors.copy(), self.mu.copy(), self.tau.copy(), self.alpha.copy(), self.centre)
 
     def components(self, chosen: NDArray[np.intp]) -> "State":
         """Some components, copied."""
-        return State(self.factors.components(chosen), self.mu.take(chosen, axis=1), self.tau[chosen], self.alpha)
+        some = self.factors.components(chosen), self.mu.take(chosen, axis=1), self.tau[chosen]
+        return State(*some, self.alpha, self.centre.take(chosen, axis=1))
 
     def set_components(self, chosen: NDArray[np.intp], part: "State") -> None:
         """Replace some components by those of another state."""
@@ -123,6 +126,17 @@ def random_state(known: Known, rank: int, rng: np.random.Generator) -> State:
     return state_at(known, factors)
 
 
+def alike_state(
+    samples: Samples, scores: Sequence[Array], rank: int, steepness: float, rng: np.random.Generator
+) -> State:
+    """A chain's start at factors in which predictors act alike, around which the prior has them; see `alike`."""
+    state = random_state(samples.known, rank, rng)
+    state.centre = alike_centre(samples, scores, rank, steepness, rng)
+    for n, (start, levels) in enumerate(zip(state.factors.offsets, state.factors.levels, strict=True)):
+        state.factors.set_factor(n, state.centre[start : start + levels])
+    return state
+
+
 def als_state(problem: Problem, rank: int, rng: np.random.Generator, sweeps: int = 20) -> State:
     """A chain's start at the factors of a short fit by alternating least squares."""
     options = ALSOptions(ridge=1e-4, smoothness=(0.03,) * problem.n_modes, max_iter=sweeps)
@@ -146,7 +160,8 @@ def state_at(known: Known, factors: Factors) -> State:
     """A chain's start at given factors."""
     spread = (known.squares + known.within) / known.total_weight
     mu = np.full((known.n_modes, factors.rank), 10.0)
-    return State(factors, mu, np.ones(factors.rank), 1.0 / np.maximum(spread, 1e-12))
+    centre = np.ones((len(factors.table), factors.rank))
+    return State(factors, mu, np.ones(factors.rank), 1.0 / np.maximum(spread, 1e-12), centre)
 
 
 def run_chain(
@@ -210,13 +225,13 @@ def stacked_modes(known: Known, prior: Prior, priors: list[ModePrior]) -> Modes:
     """What is known of the modes, in the rows of a stacked table of factors."""
     offsets, rows = table_offsets(known.levels), table_rows(known.levels)
     widths = np.array([len(one.unit) for one in priors])
-    marginals, pull, unit = np.zeros(rows), np.zeros(rows), np.zeros((rows, widths.max()))
+    marginals, unit = np.zeros(rows), np.zeros((rows, widths.max()))
     for start, p, one in zip(offsets.tolist(), known.marginals, priors, strict=True):
         here = slice(start, start + len(p))
-        marginals[here], pull[here] = p, one.pull
+        marginals[here] = p
         unit[here, : len(one.unit)] = one.unit.T
     ranks, rates = np.array([one.rank for one in priors]), prior.smoothness[1] / known.levels
-    return Modes(known.levels, offsets, marginals, unit, widths, pull, ranks, float(prior.nu), rates)
+    return Modes(known.levels, offsets, marginals, unit, widths, ranks, float(prior.nu), rates)
 
 
 def draw_components(samples: Samples, prior: Prior, modes: Modes, state: State, rng: np.random.Generator) -> None:
@@ -246,7 +261,7 @@ def draw_factors(samples: Samples, prior: Prior, modes: Modes, state: State, rng
     """
     factors = state.factors
     for read in [factors.rounded(), factors] if single_is_enough(samples.known, prior, state) else [factors]:
-        noise = rng.standard_normal((len(modes.pull), factors.rank))
+        noise = rng.standard_normal((len(modes.marginals), factors.rank))
         gammas = rng.standard_gamma(prior.smoothness[0] + 0.5 * modes.ranks[:, None], state.mu.shape)
         with np.errstate(over="ignore"):
             if isinstance(samples, LocalSamples) and len(row_parts(samples.known.n_rows)) == 1:
@@ -273,7 +288,9 @@ def _draw_at_once(
     rows = Rows(*problem.cells, problem.roots, starts, problem.targets)
     G = _room_for_missing(problem, factors)
     V, alpha, mu = factors.V, state.alpha, state.mu
-    status = sweeps.draw_factors(rows, modes, factors.bias, V, alpha, G, noise, gammas, factors.table, read.table, mu)
+    status = sweeps.draw_factors(
+        rows, modes, factors.bias, V, alpha, G, state.centre, noise, gammas, factors.table, read.table, mu
+    )
     return bool(status == updates.DONE)
 
 
@@ -291,7 +308,7 @@ def _draw_in_turn(samples: Samples, modes: Modes, state: State, read: Factors, n
             _room_for_missing(samples.known, factors),
             modes.unit[start:stop],
             modes.widths[k],
-            modes.pull[start:stop],
+            state.centre[start:stop],
             state.mu[k],
             modes.nu,
             noise[start : stop + 1],

@@ -29,7 +29,7 @@ class Modes(NamedTuple):
     """What is known of the modes and their prior; T rows as in the stacked table of factors.
 
     levels, offsets : (N,); marginals : (T,)
-    unit : (T, w) diagonals of the U_n; widths : (N,) how many of them each has; pull : (T,); ranks : (N,) of the U_n.
+    unit : (T, w) diagonals of the U_n; widths : (N,) how many of them each has; ranks : (N,) of the U_n.
     nu : see `updates.sample`; rates : (N,) of the Gammas of mu.
     """
 
@@ -38,7 +38,6 @@ class Modes(NamedTuple):
     marginals: Any
     unit: Any
     widths: Any
-    pull: Any
     ranks: Any
     nu: float
     rates: Any
@@ -52,6 +51,7 @@ def draw_factors(
     V: Any,
     alpha: Any,
     G: Any,
+    centre: Any,
     noise: Any,
     gammas: Any,
     table: Any,
@@ -61,6 +61,7 @@ def draw_factors(
     """Draw each factor given the others, then its smoothness precisions mu (N, F).
 
     table : the factors; read : the same in the precision of the sums, which may be the same array.
+    centre : (T, F) the prior's mean of the factors.
     noise : (T, F) standard normal numbers; gammas : (N, F), Gammas of rate one.
     G : see `updates.minimise`. OVERFLOW when some system cannot be factored.
     """
@@ -111,7 +112,7 @@ def draw_factors(
             G,
             modes.unit[start:stop],
             modes.widths[k],
-            modes.pull[start:stop],
+            centre[start:stop],
             mu[k],
             modes.nu,
             noise[start : stop + 1],

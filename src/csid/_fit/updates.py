@@ -171,7 +171,7 @@ def sample(
     G: Any,
     unit: Any,
     width: int,
-    pull: Any,
+    centre: Any,
     mu: Any,
     nu: float,
     noise: Any,
@@ -182,9 +182,9 @@ def sample(
     """Draw A, (I + 1, S) with `p^T A` last, from its Gaussian given everything else.
 
     D, O, R, V, alpha, p, G : the data's part, see `assemble` and `minimise`; alpha (K,) are noise precisions.
-    The prior of column f has the precision `mu_f unit + nu I`; entries are drawn to 1, by nu and where `pull` is 1
-    by mu_f too. unit : (I, w), its diagonals, `width` of them; noise : (I + 1, F) standard normal numbers.
-    apart : (F,), filled with what an update of mu needs, (a - 1)^T unit (a - 1).
+    The prior of column f has the precision `mu_f unit + nu I` and the mean c_f, a column of centre (I, F).
+    unit : (I, w), its diagonals, `width` of them; noise : (I + 1, F) standard normal numbers.
+    apart : (F,), filled with what an update of mu needs, (a - c)^T unit (a - c).
     OVERFLOW when the system cannot be factored.
     """
     levels, S = len(p), D.shape[1]
@@ -196,17 +196,23 @@ def sample(
             for d in range(width):
                 poke(H, peek(H, d, i, a, a) + peek(mu, a) * peek(unit, i, d), d, i, a, a)
             poke(H, peek(H, 0, i, a, a) + nu, 0, i, a, a)
-            poke(rhs, peek(rhs, i, a) + nu + peek(mu, a) * peek(pull, i), i, a)
+            pulled = peek(unit, i, 0) * peek(centre, i, a)
+            for d in range(1, width):
+                if i + d < levels:
+                    pulled += peek(unit, i, d) * peek(centre, i + d, a)
+                if i >= d:
+                    pulled += peek(unit, i - d, d) * peek(centre, i - d, a)
+            poke(rhs, peek(rhs, i, a) + nu * peek(centre, i, a) + peek(mu, a) * pulled, i, a)
     if solve(H, F, rhs, p, G, noise, x) >= 0:
         return OVERFLOW
     for a in range(F):
         rough = 0.0
         for i in range(levels):
-            here = peek(x, i, a) - 1.0
+            here = peek(x, i, a) - peek(centre, i, a)
             poke(A, peek(x, i, a), i, a)
             rough += peek(unit, i, 0) * here * here
             for d in range(1, min(width, levels - i)):
-                rough += 2.0 * peek(unit, i, d) * here * (peek(x, i + d, a) - 1.0)
+                rough += 2.0 * peek(unit, i, d) * here * (peek(x, i + d, a) - peek(centre, i + d, a))
         poke(apart, max(rough, 0.0), a)
     _average_levels(A, p, F)
     return DONE

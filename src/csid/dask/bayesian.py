@@ -91,7 +91,7 @@ class DaskBayesianCSIDRegressor(OnDask, BayesianCSIDRegressor):
             survey = surveyed(cluster, parts, names, flags, none_held_out(parts))
             rng = np.random.default_rng(seed_of_sample)
             table = ClusterTable.of(cluster, parts, survey, flags, _ROWS_OF_SAMPLE, rng)
-            plan, settings = self._plan(len(table)), self._chosen_settings()
+            plan, settings = self._plan(len(table)), self._chosen_settings(len(table))
             coding, verdict = self._pilot(settings, table.sample, plan, pilot_seeds)
             counts = chains_per_setting(verdict.shares, plan.chains)
             members: list[Member] = []
@@ -134,7 +134,8 @@ class DaskBayesianCSIDRegressor(OnDask, BayesianCSIDRegressor):
         rows = table.blocks(modes)
         some, prior = table.sample.on(rows.encoding), adapted_prior(setting, rows.samples.known, error)
         generators = [np.random.default_rng(seed) for seed in seeds]
-        jobs = [Job.new(some, setting, error, self.rank, rng, self.start) for rng in generators]
+        scores = rows.encoding.scores
+        jobs = [Job.new(some, setting, error, self.rank, rng, self.start, scores) for rng in generators]
         jobs = [replace(job, prior=prior) for job in jobs]
         self._run(jobs, plan.burn, 0, "chains on a sample")
         sweeps, thin = min(plan.burn, _SWEEPS_TO_ADAPT), max(1, min(4, plan.draws // 10))

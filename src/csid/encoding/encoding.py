@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ Array = NDArray[np.float64]
 
 _ROWS_PER_LEVEL_AND_PREDICTOR = 4
 _FEWEST_AUTO_LEVELS, _MOST_AUTO_LEVELS = 16, 255
+_FARTHEST = 4.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,14 @@ class Encoding:
     def ordered(self) -> NDArray[np.intp]:
         return np.array([mode.n_ordered for mode in self.modes], dtype=np.intp)
 
+    @cached_property
+    def scores(self) -> tuple[Array, ...]:
+        """N arrays (I_n,): values of the levels of numbers, of zero mean and unit variance over the cells, and cut off.
+
+        Levels without a value, and predictors without variance, have zeros.
+        """
+        return tuple(_scores(mode, p) for mode, p in zip(self.modes, self.marginals, strict=True))
+
     def encode(self, X: Any, n_rows: int) -> EncodedRows:
         """Levels of the rows of X, and positions between levels."""
         return _encode(self.modes, X, n_rows, steps=0)
@@ -57,6 +67,20 @@ class Encoding:
     def encode_training(self, X: Any, n_rows: int) -> EncodedRows:
         """The same of rows to train on, whose positions are rounded."""
         return _encode(self.modes, X, n_rows)
+
+
+def _scores(mode: Mode, p: Array) -> Array:
+    scores = np.zeros(mode.n_levels)
+    share = p[: mode.n_ordered]
+    if not isinstance(mode, OrdinalMode) or share.sum() == 0.0:
+        return scores
+    share = share / share.sum()
+    values = mode.grid / max(1.0, float(np.abs(mode.grid).max()))  # squares of the largest numbers would overflow
+    values = values - share @ values
+    deviation = np.sqrt(share @ values**2)
+    if deviation > 0.0:
+        scores[: mode.n_ordered] = np.clip(values / deviation, -_FARTHEST, _FARTHEST)
+    return scores
 
 
 def fit_encoding(
