@@ -554,7 +554,7 @@ def test_sweeps_leave_the_joint_law_in_place(order: int) -> None:
 
 @pytest.mark.usefixtures("one_at_a_time")
 def test_components_in_groups_leave_the_joint_law_in_place() -> None:
-    scores = _geweke(2, 4000)
+    scores = _geweke(2, 8000)  # one at a time, components move less in a sweep
     assert {name: z for name, z in scores.items() if not abs(z) < 4.0} == {}
 
 
