@@ -74,8 +74,8 @@ class BayesianCSIDRegressor(TensorRegressor):
     prior : "auto", str or list of str, default="auto"
         Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "rough", "fine", "finest", "steady",
         "curved", "near one"; and "alike" and "akin", under which predictors act alike or nearly so, which "auto" tries
-        on tables of fewer rows than two for each pair of predictors. With a single one there is nothing to weigh, and
-        `spread_` is one.
+        on tables of fewer rows than twice the square of the number of predictors. With a single one there is nothing to
+        weigh, and `spread_` is one.
     smoothness_order : {"auto", 1, 2}, default="auto"
         Differences that are small under the prior: first, second, or as the prior has it.
     effort : {"fast", "default", "best"}, default="default"

@@ -25,7 +25,7 @@ from csid._fit.stochastic import MOST_BLOCKS_OF_SAMPLER, BlockSamples, number_of
 Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.04
-_ROWS_OF_A_PAIR = 2
+_FEW_ROWS = 2  # times the square of the predictors
 _ROWS_OF_BURN_IN, _GROWTH, _SWEEPS_TO_ADAPT = 60_000, 8, 3
 _MANY_ROWS = 200_000
 _PASSES_BY_BLOCKS = 2
@@ -50,7 +50,7 @@ class Setting:
 
     def suits(self, n_rows: int, n_predictors: int) -> bool:
         """Whether it is worth a trial on a table."""
-        return self.alike == 0.0 or n_rows < _ROWS_OF_A_PAIR * n_predictors**2
+        return self.alike == 0.0 or n_rows < _FEW_ROWS * n_predictors**2
 
 
 SETTINGS: dict[str, Setting] = {

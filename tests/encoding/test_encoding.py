@@ -335,7 +335,15 @@ def test_training_positions_are_multiples_of_a_step_in_any_type(seed: int) -> No
 def test_scores_are_the_standardised_values_of_levels() -> None:
     rng = np.random.default_rng(0)
     number = np.where(rng.random(200) < 0.2, np.nan, rng.gamma(2.0, size=200).round(1))
-    X = pd.DataFrame({"number": number, "word": rng.choice(["u", "v"], 200), "same": 7.0, "huge": 1e300 * number})
+    X = pd.DataFrame(
+        {
+            "number": number,
+            "word": rng.choice(["u", "v"], 200),
+            "same": 7.0,
+            "huge": 1e300 * number,
+            "tiny": 1e-300 * number,
+        }
+    )
     encoding, _ = fit(X, missing="level", levels=12)
     scores = encoding.scores
     grid, p = encoding.modes[0].grid, encoding.marginals[0]

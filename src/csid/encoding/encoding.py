@@ -75,7 +75,8 @@ def _scores(mode: Mode, p: Array) -> Array:
     if not isinstance(mode, OrdinalMode) or share.sum() == 0.0:
         return scores
     share = share / share.sum()
-    values = mode.grid / max(1.0, float(np.abs(mode.grid).max()))  # squares of the largest numbers would overflow
+    largest = float(np.abs(mode.grid).max())
+    values = mode.grid / largest if largest > 0.0 else mode.grid  # squares of what is huge or tiny have no number
     values = values - share @ values
     deviation = np.sqrt(share @ values**2)
     if deviation > 0.0:
