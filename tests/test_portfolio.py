@@ -158,3 +158,11 @@ def test_chains_on_many_rows_run_one_after_another(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(portfolio, "run_chain", run)
     jobs = [Job.new(problem, SETTINGS["medium"], None, 2, np.random.default_rng(n), "random", ()) for n in range(4)]
     run_jobs(jobs, 1, 1, 1, threads, lambda chain: True, threading.Event())
+
+
+def test_predictors_have_a_slope_in_common_under_the_settings_that_say_so() -> None:
+    problem = build_problem(0, levels=(4, 5), ordered=[4, 5], rows=50)
+    scores = [np.linspace(-1.0, 1.0, 4), np.linspace(-1.0, 1.0, 5)]
+    for name, setting in SETTINGS.items():
+        job = Job.new(problem, setting, None, 3, np.random.default_rng(0), "random", scores)
+        assert (job.chain.state.centre != 1.0).any() == (name in ("alike", "akin"))
