@@ -29,6 +29,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/ablations.py
 	$(BIN)/python benchmarks/treatments.py
+	$(BIN)/python benchmarks/few_rows.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/stochastic.py

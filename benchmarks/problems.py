@@ -74,7 +74,7 @@ def load(name: str) -> Problem:
     if name.startswith("oulad "):
         return _of_set(name, "oulad", name.removeprefix("oulad "), _FEWEST_TRIALS)
     if name.startswith("college "):
-        return _college_course(name)
+        return college_course(name)
     if name in JOINT:
         return _of_set(name, name, None)
     return _of_set(name, *_SINGLE[name])
@@ -96,25 +96,29 @@ def grade_tasks() -> tuple[str, ...]:
         of_module[one.module] = of_module.get(one.module, 0) + 1
         if of_module[one.module] <= 2:
             chosen.append(f"oulad {one.name}")
-    most = _college_grades().notna().sum().sort_values(ascending=False, kind="stable").index
-    return (*chosen[:_COURSES], *(f"college {course}" for course in most[:_COURSES]))
+    return (*chosen[:_COURSES], *(f"college {course}" for course in college_courses()[:_COURSES]))
 
 
 @cache
-def _college_grades() -> pd.DataFrame:
+def college_grades() -> pd.DataFrame:
     """Mean grade point of each student (a row) in each course, which is a department and a level."""
     rows = datasets.load("college_grades", library="pandas")
     table = rows.X.assign(course=rows.X["dept"].astype(str) + " " + rows.X["level"].astype(str), grade=rows.y)
     return table.pivot_table(index="sid", columns="course", values="grade", observed=True)
 
 
-def _college_course(name: str) -> Problem:
-    """The grade in a course from those in the others that at least 20 of its students took."""
+def college_courses() -> list[str]:
+    """Those with the most students first."""
+    return list(college_grades().notna().sum().sort_values(ascending=False, kind="stable").index)
+
+
+def college_course(name: str, fewest_grades: int = _FEWEST_GRADES) -> Problem:
+    """The grade in a course from those in the others that at least so many of its students took."""
     course = name.removeprefix("college ")
-    grades = _college_grades()
+    grades = college_grades()
     grades = grades[grades[course].notna()].reset_index(drop=True)
     others = grades.drop(columns=course)
-    X = others.loc[:, others.notna().sum() >= _FEWEST_GRADES]
+    X = others.loc[:, others.notna().sum() >= fewest_grades]
     return Problem(name, X, grades[course].to_numpy(), _FEWEST_TRIALS)
 
 

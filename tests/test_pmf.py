@@ -47,6 +47,15 @@ def test_dependent_predictors_have_several_classes_and_independent_ones_none() -
     assert _fitted(independent.mask(rng.random((800, 3)) < 0.3)) is None
 
 
+@pytest.mark.parametrize(("rows", "few"), [(71, True), (72, False)])
+def test_few_rows_are_not_taken_for_independent(rows: int, few: bool) -> None:
+    """They cannot tell: classes along one factor stand in, unless the number of classes is given."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(size=(rows, 6))).add_prefix("x").mask(rng.random((rows, 6)) < 0.5)
+    assert (_fitted(X) is not None) == few
+    assert _fitted(X, rank=1) is None
+
+
 def test_where_nothing_is_missing_only_a_given_rank_is_fitted() -> None:
     _, whole, _ = _dependent(300)
     assert _fitted(whole) is None

@@ -21,6 +21,7 @@ from csid.portfolio import (
     chains_per_setting,
     chosen_settings,
     run_jobs,
+    shares_without_rows,
     stacking_shares,
     strongest,
 )
@@ -65,6 +66,31 @@ def test_shares_minimise_the_weighted_squared_error(outputs: int) -> None:
     assert_allclose(shares.sum(), 1.0)
     assert shares[2] == 0.0  # below the least share that is kept
     assert error(shares) < 1.02 * best.fun
+
+
+@pytest.mark.parametrize("rows", [20, 2000])
+def test_shares_lean_as_much_as_some_rows_do(rows: int) -> None:
+    """The minimum of the squared errors plus ten times the least mean of them, for each unit away in the square."""
+    rng = np.random.default_rng(1)
+    truth = rng.standard_normal((rows, 1))
+    predictions = np.array([truth + 0.5 * rng.standard_normal(truth.shape) for _ in range(3)])
+    weights, lean = np.ones(rows), np.array([0.0, 0.0, 1.0])
+    least = float(((truth - predictions) ** 2).mean(axis=(1, 2)).min())
+
+    def objective(shares: np.ndarray) -> float:
+        missed = float(((truth - np.tensordot(shares, predictions, 1)) ** 2).sum())
+        return missed + 10.0 * least * float(((shares - lean) ** 2).sum())
+
+    whole = {"type": "eq", "fun": lambda shares: shares.sum() - 1.0}
+    best = minimize(objective, np.full(3, 1 / 3), bounds=[(0, 1)] * 3, constraints=[whole], tol=1e-10)
+    assert_allclose(stacking_shares(predictions, truth, weights, lean), best.x, atol=1e-4)
+    assert (best.x[2] > 0.5) == (rows == 20)
+
+
+def test_without_rows_settings_are_equal_or_those_for_few_rows_are() -> None:
+    medium, stiff, alike, akin = (SETTINGS[name] for name in ("medium", "stiff", "alike", "akin"))
+    assert_allclose(shares_without_rows([medium, stiff]), [0.5, 0.5])
+    assert_allclose(shares_without_rows([medium, alike, stiff, akin]), [0.0, 0.5, 0.0, 0.5])
 
 
 def test_a_perfect_prediction_takes_all() -> None:

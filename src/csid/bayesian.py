@@ -24,7 +24,7 @@ from csid.inputs import categorical_flags, check_table, check_targets, check_wei
 from csid.model_file import Arrays, Section, json_number, pack_draws, unpack_draws
 from csid.out_of_core import Encoder, Rows, roles_of, rows_of
 from csid.pilot import Pilot, Plan, Verdict
-from csid.portfolio import SETTINGS, Job, Setting, chosen_settings, run_jobs
+from csid.portfolio import SETTINGS, Job, Setting, chosen_settings, for_few_rows, run_jobs, shares_without_rows
 from csid.posterior import Posterior
 from csid.progress import chain_progress
 from csid.spread import Spread
@@ -74,8 +74,8 @@ class BayesianCSIDRegressor(TensorRegressor):
     prior : "auto", str or list of str, default="auto"
         Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "rough", "fine", "finest", "steady",
         "curved", "near one"; and "alike" and "akin", under which predictors act alike or nearly so, which "auto" tries
-        on tables of fewer rows than twice the square of the number of predictors. With a single one there is nothing to
-        weigh, and `spread_` is one.
+        on tables of fewer rows than twice the square of the number of predictors, and leans to. With a single one there
+        is nothing to weigh, and `spread_` is one.
     smoothness_order : {"auto", 1, 2}, default="auto"
         Differences that are small under the prior: first, second, or as the prior has it.
     effort : {"fast", "default", "best"}, default="default"
@@ -435,17 +435,20 @@ class BayesianCSIDRegressor(TensorRegressor):
     def _pilot(
         self, settings: dict[str, Setting], table: Table, plan: Plan, seeds: np.random.SeedSequence
     ) -> tuple[Coding, Verdict]:
-        """How the table becomes levels, and what each setting is worth; where rows are few, as if all were equal."""
+        """How the table becomes levels, and what each setting is worth, as far as there are rows to tell."""
         seeds_of_missing, seeds_of_settings, seed_of_pmf = seeds.spawn(3)
+        some = list(settings.values())
+        few = for_few_rows(some)
         codings = self._codings(table, np.random.default_rng(seed_of_pmf))
-        equal = Verdict(np.full(len(settings), 1.0 / len(settings)), Spread.none(table.n_outputs), None)
+        if few:
+            codings.sort(key=lambda coding: coding.pmf is None)
+        untried = Verdict(shares_without_rows(some), Spread.none(table.n_outputs), None)
         rng = np.random.default_rng(seeds)
         pilot = Pilot.on(table, plan, self.rank, self.start, self._degrees_of_freedom, self._run, rng)
         if pilot is None:
-            return codings[0], equal
-        some = list(settings.values())
-        coding = pilot.best_coding(codings, some[0], seeds_of_missing)
-        return coding, equal if len(some) == 1 else pilot.weigh(some, coding, seeds_of_settings)
+            return codings[0], untried
+        coding = pilot.best_coding(codings, some[few[0] if few else 0], seeds_of_missing)
+        return coding, untried if len(some) == 1 else pilot.weigh(some, coding, seeds_of_settings)
 
     def _codings(self, table: Table, rng: np.random.Generator) -> list[Coding]:
         """The treatments of missing predictors to choose from, that for too few rows to tell first."""

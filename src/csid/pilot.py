@@ -13,18 +13,28 @@ from csid._fit.gibbs import Chain
 from csid._fit.missing_cells import LevelPMF
 from csid._fit.problem import Problem
 from csid.coding import Coding, Encoder, LocalTable, Table
-from csid.portfolio import Job, Setting, chains_per_setting, stacking_shares, strongest, values_at
+from csid.portfolio import (
+    Job,
+    Setting,
+    chains_per_setting,
+    for_few_rows,
+    shares_without_rows,
+    stacking_shares,
+    strongest,
+    values_at,
+)
 from csid.posterior import Mixture
 from csid.spread import Spread, fit_spread
 
 Array = NDArray[np.float64]
 Run = Callable[[list[Job], int, int, str], None]
 
-_FEWEST_ROWS = 60
+_FEWEST_ROWS = 40
 _PARTS = 5
 _FEWEST_LACKING = 5
 _LARGEST_GAIN = 0.5
 _FEWEST_CHAINS, _FEWEST_DRAWS = 2, 6
+_DOUBT = 2.0
 
 
 class Plan(NamedTuple):
@@ -178,7 +188,8 @@ class Pilot:
     def best_coding(self, codings: Sequence[Coding], setting: Setting, seed: np.random.SeedSequence) -> Coding:
         """Which treatment of missing predictors predicts best the rows that lack some, half of them held out in turn.
 
-        The first where too few rows lack any to tell.
+        The first where too few rows lack any to tell; and under a setting for few rows, unless another is better by two
+        standard errors.
         """
         encoding = codings[0].encoder(self.table, np.empty(0, np.intp))(setting).encoding
         lacking = np.flatnonzero((encoding.encode(self.table.X, len(self.table)).codes == encoding.levels).any(axis=1))
@@ -189,8 +200,11 @@ class Pilot:
         sampled = self._sampled(tries, None, [seed] * len(codings), "chains on missing predictors")
         judges = np.concatenate(folds)
         truth, weights = self.table.targets[judges], self.table.weights[judges]
-        errors = [weights @ ((truth - each.mean) ** 2).sum(axis=1) for each in sampled]
-        return codings[int(np.argmin(errors))]
+        errors = np.array([weights * ((truth - each.mean) ** 2).sum(axis=1) for each in sampled])
+        gains = (errors[0] - errors).sum(axis=1)
+        chance = np.sqrt(len(judges)) * (errors[0] - errors).std(axis=1)
+        best = int(np.argmax(gains))
+        return codings[0] if for_few_rows([setting]) and gains[best] < _DOUBT * chance[best] else codings[best]
 
     def weigh(self, settings: Sequence[Setting], coding: Coding, seeds: np.random.SeedSequence) -> Verdict:
         """Shares by stacking. Settings without caution come first; the others heed the least of their errors."""
@@ -211,7 +225,9 @@ class Pilot:
         everyone = [sampled[at] for at in different]
         means = np.array([each.mean for each in everyone])
         shares = np.zeros(len(settings))
-        shares[different] = strongest(stacking_shares(means, self.truth, self.weights), self.plan.chains)
+        tried = [settings[at] for at in different]
+        lean = shares_without_rows(tried) if for_few_rows(tried) else None
+        shares[different] = strongest(stacking_shares(means, self.truth, self.weights, lean), self.plan.chains)
         draws = [len(each.values) for each in everyone]
         predictive = Mixture(
             np.concatenate([each.values for each in everyone]),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csid._fit.alike import rows_are_few
 from csid._fit.latent_classes import Bins, ClassPrior, LatentClasses, first_factor, fit_latent_classes
 from csid._fit.missing_cells import LevelPMF
 from csid._fit.statistics import Workers
@@ -94,6 +95,8 @@ def fit_joint_pmf(
             return fitted(train, form).log_likelihood(cells, weights[held_out], workers)
 
         form = _likeliest(likelihood, None if rank == "auto" else int(rank))
+        if form.rank == 1 and rank == "auto" and rows_are_few(n_rows, len(names)):
+            form = Form(_RANK_OF_REACH, _REACH_OF_FACTOR, _FACTOR_ROWS[-1])
         return None if form.rank == 1 else JointPMF(encoding.modes, fitted(order[:_ROWS_TO_FIT], form))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from csid._fit.alike import rows_are_few
 from csid._fit.gibbs import Chain, Prior, alike_state, als_state, random_state, run_chain
 from csid._fit.missing_cells import LevelPMF, completed_values, expected_values
 from csid._fit.problem import Known, Problem
@@ -25,7 +26,7 @@ from csid._fit.stochastic import MOST_BLOCKS_OF_SAMPLER, BlockSamples, number_of
 Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.04
-_FEW_ROWS = 2  # times the square of the predictors
+_FIRMNESS = 10.0  # in rows
 _ROWS_OF_BURN_IN, _GROWTH, _SWEEPS_TO_ADAPT = 60_000, 8, 3
 _MANY_ROWS = 200_000
 _PASSES_BY_BLOCKS = 2
@@ -50,7 +51,7 @@ class Setting:
 
     def suits(self, n_rows: int, n_predictors: int) -> bool:
         """Whether it is worth a trial on a table."""
-        return self.alike == 0.0 or n_rows < _FEW_ROWS * n_predictors**2
+        return self.alike == 0.0 or rows_are_few(n_rows, n_predictors)
 
 
 SETTINGS: dict[str, Setting] = {
@@ -63,9 +64,21 @@ SETTINGS: dict[str, Setting] = {
     "steady": Setting(Prior(), 32, caution=0.25),
     "curved": Setting(Prior(smoothness_order=2), 32, caution=0.25),
     "near one": Setting(Prior(nu=1.0), 32, caution=0.25),
-    "alike": Setting(Prior(nu=50.0, smoothness=(10.0, 0.1), smoothness_order=2), 32, alike=0.7),
-    "akin": Setting(Prior(nu=5.0, smoothness=(10.0, 0.1), smoothness_order=2), 32, alike=0.7),
+    "alike": Setting(Prior(nu=50.0, smoothness=(10.0, 0.1), smoothness_order=2, weight=(2.0, 0.2)), 32, alike=0.3),
+    "akin": Setting(Prior(nu=5.0, smoothness=(10.0, 0.1), smoothness_order=2, weight=(2.0, 0.2)), 32, alike=0.3),
 }
+
+
+def for_few_rows(settings: Sequence[Setting]) -> list[int]:
+    """Which settings are those for tables of few rows."""
+    return [at for at, setting in enumerate(settings) if setting.alike > 0.0]
+
+
+def shares_without_rows(settings: Sequence[Setting]) -> Array:
+    """(S,) before anything is known: equal, of those for few rows alone if there are any."""
+    shares, favoured = np.zeros(len(settings)), for_few_rows(settings) or list(range(len(settings)))
+    shares[favoured] = 1.0 / len(favoured)
+    return shares
 
 
 def chosen_settings(
@@ -225,14 +238,21 @@ def run_jobs(
             raise
 
 
-def stacking_shares(predictions: Array, targets: Array, weights: Array) -> Array:
+def stacking_shares(predictions: Array, targets: Array, weights: Array, lean: Array | None = None) -> Array:
     """Non-negative shares (S,), summing to one, of the predictions (S, M, K) whose mixture misses the targets least.
 
     Small shares are dropped, and the others found anew: what they add is less than what they cost.
+
+    lean : (S,) shares to hold to, where rows are too few to find any: away from them by one in the square counts as
+        much as the errors of some rows.
     """
     root = np.sqrt(weights)[:, None]
     columns = (root * predictions).reshape(len(predictions), -1).T
     goal = (root * targets).ravel()
+    if lean is not None:
+        least = float(((columns - goal[:, None]) ** 2).mean(axis=0).min())
+        firmly = np.sqrt(_FIRMNESS * least)
+        columns, goal = np.vstack([columns, firmly * np.eye(len(lean))]), np.append(goal, firmly * lean)
     firm = 1e3 * max(1.0, float(np.linalg.norm(columns)))  # the sum of the shares, held as one more equation
     shares, kept = np.zeros(len(predictions)), np.arange(len(predictions))
     while True:

@@ -18,6 +18,12 @@ from csid._fit.samples import Samples
 Array = NDArray[np.float64]
 
 _ROUNDS, _LEAST = 20, 0.02
+_FEW_ROWS = 2  # times the square of the predictors
+
+
+def rows_are_few(n_rows: int, n_predictors: int) -> bool:
+    """Whether a table is too short to know its predictors one by one."""
+    return n_rows < _FEW_ROWS * n_predictors**2
 
 
 def alike_centre(
