@@ -20,8 +20,8 @@ from csid.portfolio import (
     burn_in,
     chains_per_setting,
     chosen_settings,
+    leaning,
     run_jobs,
-    shares_without_rows,
     stacking_shares,
     strongest,
 )
@@ -87,10 +87,10 @@ def test_shares_lean_as_much_as_some_rows_do(rows: int) -> None:
     assert (best.x[2] > 0.5) == (rows == 20)
 
 
-def test_without_rows_settings_are_equal_or_those_for_few_rows_are() -> None:
+def test_shares_lean_to_the_settings_for_few_rows_alone() -> None:
     medium, stiff, alike, akin = (SETTINGS[name] for name in ("medium", "stiff", "alike", "akin"))
-    assert_allclose(shares_without_rows([medium, stiff]), [0.5, 0.5])
-    assert_allclose(shares_without_rows([medium, alike, stiff, akin]), [0.0, 0.5, 0.0, 0.5])
+    assert leaning([medium, stiff]) is None
+    assert_allclose(leaning([medium, alike, stiff, akin]), [0.0, 0.5, 0.0, 0.5])
 
 
 def test_a_perfect_prediction_takes_all() -> None:

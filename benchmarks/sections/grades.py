@@ -20,7 +20,7 @@ The paper's records are not public. Ten assessments of OULAD (scores from 0 to 1
 most two a module) and ten courses of a college (grade points from 0 to 4; a course is a department and a level) take
 their place. A row is a student; a fifth of them are test rows, whose grade in the target every method is to predict and
 whose other grades every method knows. Test RMSE, mean ± standard deviation over ten splits. csid's priors for tables of
-few rows (decision 0017) were first made with the college courses in sight, errors on some of their test rows among them,
-and then set on other courses and assessments.
+few rows (decision 0017) were first made with the college courses in sight, errors on some of their test rows among
+them, and then set on other courses and assessments.
 
 {(chr(10) * 2).join(shown)}"""

@@ -24,7 +24,7 @@ from csid.inputs import categorical_flags, check_table, check_targets, check_wei
 from csid.model_file import Arrays, Section, json_number, pack_draws, unpack_draws
 from csid.out_of_core import Encoder, Rows, roles_of, rows_of
 from csid.pilot import Pilot, Plan, Verdict
-from csid.portfolio import SETTINGS, Job, Setting, chosen_settings, for_few_rows, run_jobs, shares_without_rows
+from csid.portfolio import SETTINGS, Job, Setting, chosen_settings, run_jobs
 from csid.posterior import Posterior
 from csid.progress import chain_progress
 from csid.spread import Spread
@@ -435,20 +435,20 @@ class BayesianCSIDRegressor(TensorRegressor):
     def _pilot(
         self, settings: dict[str, Setting], table: Table, plan: Plan, seeds: np.random.SeedSequence
     ) -> tuple[Coding, Verdict]:
-        """How the table becomes levels, and what each setting is worth, as far as there are rows to tell."""
+        """How the table becomes levels, and what each setting is worth; all are equal where rows are too few to tell."""
         seeds_of_missing, seeds_of_settings, seed_of_pmf = seeds.spawn(3)
-        some = list(settings.values())
-        few = for_few_rows(some)
         codings = self._codings(table, np.random.default_rng(seed_of_pmf))
-        if few:
+        some = list(settings.values())
+        for_few_rows = [setting for setting in some if setting.alike > 0.0]
+        if for_few_rows:  # cells that are drawn come first
             codings.sort(key=lambda coding: coding.pmf is None)
-        untried = Verdict(shares_without_rows(some), Spread.none(table.n_outputs), None)
+        equal = Verdict(np.full(len(some), 1.0 / len(some)), Spread.none(table.n_outputs), None)
         rng = np.random.default_rng(seeds)
         pilot = Pilot.on(table, plan, self.rank, self.start, self._degrees_of_freedom, self._run, rng)
         if pilot is None:
-            return codings[0], untried
-        coding = pilot.best_coding(codings, some[few[0] if few else 0], seeds_of_missing)
-        return coding, untried if len(some) == 1 else pilot.weigh(some, coding, seeds_of_settings)
+            return codings[0], equal
+        coding = pilot.best_coding(codings, (for_few_rows or some)[0], seeds_of_missing)
+        return coding, equal if len(some) == 1 else pilot.weigh(some, coding, seeds_of_settings)
 
     def _codings(self, table: Table, rng: np.random.Generator) -> list[Coding]:
         """The treatments of missing predictors to choose from, that for too few rows to tell first."""

@@ -17,8 +17,7 @@ from csid.portfolio import (
     Job,
     Setting,
     chains_per_setting,
-    for_few_rows,
-    shares_without_rows,
+    leaning,
     stacking_shares,
     strongest,
     values_at,
@@ -204,7 +203,7 @@ class Pilot:
         gains = (errors[0] - errors).sum(axis=1)
         chance = np.sqrt(len(judges)) * (errors[0] - errors).std(axis=1)
         best = int(np.argmax(gains))
-        return codings[0] if for_few_rows([setting]) and gains[best] < _DOUBT * chance[best] else codings[best]
+        return codings[0] if setting.alike > 0.0 and gains[best] < _DOUBT * chance[best] else codings[best]
 
     def weigh(self, settings: Sequence[Setting], coding: Coding, seeds: np.random.SeedSequence) -> Verdict:
         """Shares by stacking. Settings without caution come first; the others heed the least of their errors."""
@@ -225,8 +224,7 @@ class Pilot:
         everyone = [sampled[at] for at in different]
         means = np.array([each.mean for each in everyone])
         shares = np.zeros(len(settings))
-        tried = [settings[at] for at in different]
-        lean = shares_without_rows(tried) if for_few_rows(tried) else None
+        lean = leaning([settings[at] for at in different])
         shares[different] = strongest(stacking_shares(means, self.truth, self.weights, lean), self.plan.chains)
         draws = [len(each.values) for each in everyone]
         predictive = Mixture(

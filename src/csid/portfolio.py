@@ -69,16 +69,10 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
-def for_few_rows(settings: Sequence[Setting]) -> list[int]:
-    """Which settings are those for tables of few rows."""
-    return [at for at, setting in enumerate(settings) if setting.alike > 0.0]
-
-
-def shares_without_rows(settings: Sequence[Setting]) -> Array:
-    """(S,) before anything is known: equal, of those for few rows alone if there are any."""
-    shares, favoured = np.zeros(len(settings)), for_few_rows(settings) or list(range(len(settings)))
-    shares[favoured] = 1.0 / len(favoured)
-    return shares
+def leaning(settings: Sequence[Setting]) -> Array | None:
+    """Shares (S,) to hold to where rows are few: equal ones of the settings for such tables; None without any."""
+    favoured = np.array([setting.alike > 0.0 for setting in settings])
+    return favoured / favoured.sum() if favoured.any() else None
 
 
 def chosen_settings(
