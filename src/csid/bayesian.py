@@ -435,7 +435,7 @@ class BayesianCSIDRegressor(TensorRegressor):
     def _pilot(
         self, settings: dict[str, Setting], table: Table, plan: Plan, seeds: np.random.SeedSequence
     ) -> tuple[Coding, Verdict]:
-        """How the table becomes levels, and what each setting is worth; all are equal where rows are too few to tell."""
+        """How the table becomes levels, and what each setting is worth: all the same where rows are too few to tell."""
         seeds_of_missing, seeds_of_settings, seed_of_pmf = seeds.spawn(3)
         codings = self._codings(table, np.random.default_rng(seed_of_pmf))
         some = list(settings.values())
