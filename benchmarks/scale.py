@@ -1,6 +1,6 @@
 """Fit and predict time and memory against rows, predictors, levels, rank and threads, beside four other libraries.
 
-    python benchmarks/scale.py [--quick] [name ...]      # resumes; rows in benchmarks/results/scale.csv; Linux only
+    python benchmarks/scale.py [--quick] [--methods als ...] [name ...]   # resumes; results/scale.csv; Linux only
     # any of: million rows predictors levels rank threads
 
 The data are Friedman's first function, 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5, of uniform predictors, of which
@@ -250,13 +250,13 @@ def limit_of(fit: Fit, turn: int, known: list[dict[str, Any]]) -> float:
     return LIMIT_OF_MILLION if fit.benchmark == "million" else LIMIT
 
 
-def run(name: str, known: list[dict[str, Any]], quick: bool) -> None:
-    """All fits of a benchmark that are not among the known rows."""
+def run(name: str, methods: list[str], known: list[dict[str, Any]], quick: bool) -> None:
+    """All fits of a benchmark by some methods that are not among the known rows."""
     done = {(*(str(row[key]) for key in Fit._fields), int(row["round"])) for row in known}
     stopped = {(row["benchmark"], row["method"]) for row in known if row["outcome"]}
     for turn in range(1 if quick else ROUNDS.get(name, 1)):
         for fit in BENCHMARKS[name]():
-            if (*map(str, fit), turn) in done or (name, fit.method) in stopped:
+            if fit.method not in methods or (*map(str, fit), turn) in done or (name, fit.method) in stopped:
                 continue
             if quick:
                 fit = fit._replace(rows=max(1000, fit.rows // 100), predictors=min(fit.predictors, 20))
@@ -276,6 +276,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="*", choices=[*BENCHMARKS, []])
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.measure:
@@ -284,7 +285,7 @@ def main() -> None:
         return
     known: list[dict[str, Any]] = [] if chosen.quick else results.read("scale")
     for name in chosen.name or BENCHMARKS:
-        run(name, known, chosen.quick)
+        run(name, chosen.methods, known, chosen.quick)
 
 
 if __name__ == "__main__":
