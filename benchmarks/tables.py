@@ -91,7 +91,10 @@ TABLES = {
         lambda: problems.JOINT,
         ("ridge", "tree", "mlp 1", "mlp 3", "mlp 5", "catboost joint", "csid als paper", "csid", "csid one by one"),
     ),
-    4: Table(problems.grade_tasks, ("mean", "gpa", "matrix factorisation", "lightgbm", "catboost", "csid")),
+    4: Table(
+        problems.grade_tasks,
+        ("mean", "gpa", "matrix factorisation", "lightgbm", "catboost", "csid rows", "csid both", "csid"),
+    ),
 }
 QUICK = {  # problems and methods of --quick
     1: (("energy1", "concrete"), ("ridge", "tree", "lightgbm", "csid als paper", "csid")),

@@ -28,6 +28,8 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 def tuned(problem: Problem, name: str, threads: int) -> Settings:
     """The best settings, with the number of rounds; trials that are still to do are made first."""
     method = METHODS[name]
+    if method.settings_of is not None:
+        return tuned(problem, method.settings_of, threads)
     if method.search is None:
         return method.settings
     if isinstance(method.search, Grid):

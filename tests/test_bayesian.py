@@ -162,6 +162,30 @@ def test_few_rows_of_many_predictors_that_act_alike_are_pooled() -> None:
     assert with_them < 0.95 * without
 
 
+def _idle(rows: int, seed: int) -> tuple[Array, Array, Array]:
+    """Twelve predictors of which nine do nothing, targets, and what they are without noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (rows, 12))
+    f = np.sin(3 * X[:, 0]) * X[:, 1] + X[:, 2] ** 2
+    return X, f + 0.3 * rng.standard_normal(rows), f
+
+
+@pytest.mark.parametrize("prior", ["lean", "sparse"])
+def test_under_sparse_priors_a_predictor_can_have_no_effect_at_all(prior: str) -> None:
+    X, y, _ = _idle(400, seed=0)
+    X_new, _, f_new = _idle(300, seed=1)
+    sparse, dense = (BayesianCSIDRegressor(**QUICK | {"rank": 8}, prior=name).fit(X, y) for name in (prior, "medium"))
+    errors = [np.sqrt(np.mean((model.predict(X_new) - f_new) ** 2)) for model in (sparse, dense)]
+    assert errors[0] < 0.85 * errors[1]
+    assert sparse.feature_importances_[3:].sum() < 2e-3 < dense.feature_importances_[3:].sum()
+
+
+def test_where_predictors_do_nothing_the_pilot_gives_sparse_priors_most() -> None:
+    X, y, _ = _idle(400, seed=0)
+    shares = BayesianCSIDRegressor(**QUICK | {"rank": 8}).fit(X, y).shares_
+    assert shares["lean"] + shares["sparse"] > 0.5
+
+
 @pytest.mark.parametrize(("noise", "rows"), [("normal", 100), ("student", 200)])
 def test_repeated_rows_are_merged_unless_each_has_its_scale(
     made: list[tuple[Any, Setting, Array | None]], noise: str, rows: int

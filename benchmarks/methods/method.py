@@ -53,7 +53,8 @@ class Method:
     library : whose version goes with its rows.
     make : (settings, categorical columns, seed, threads) to the regressor.
     prepare : the predictors in the form that it wants.
-    search : where its settings come from; without one they are `settings`.
+    search : where its settings come from; without one they are `settings`. settings_of : the method whose search it is,
+        when not its own.
     stopped_fit : fit, but stop when the error on further rows no longer falls; returns the number of rounds.
     rounds, most_rounds : the setting that takes this number, and its value while searching.
     quantiles : (model, table) to (M, 19), if it has them.
@@ -66,6 +67,7 @@ class Method:
     prepare: Callable[[pd.DataFrame], pd.DataFrame] = as_it_is
     search: Grid | Space | None = None
     settings: Settings = field(default_factory=dict)
+    settings_of: str | None = None
     stopped_fit: Callable[[Any, pd.DataFrame, np.ndarray, pd.DataFrame, np.ndarray], int] | None = None
     rounds: str = "n_estimators"
     most_rounds: int = 2000

@@ -37,6 +37,8 @@ LABELS = {
     "csid als tuned": "csid, least squares, tuned",
     "csid rank-one pmf": "csid, rank-one PMF",
     "csid one by one": "csid, a model for each output",
+    "csid rows": "csid, a row for each grade, tuned",
+    "csid both": "csid, mean of it and the defaults",
     "csid": "**csid, defaults**",
 }
 

@@ -73,9 +73,10 @@ class BayesianCSIDRegressor(TensorRegressor):
         32 on at most one for every 8 rows).
     prior : "auto", str or list of str, default="auto"
         Priors that the pilot weighs, by name: "medium", "smooth", "stiff", "rough", "fine", "finest", "steady",
-        "curved", "near one"; and "alike" and "akin", under which predictors act alike or nearly so, which "auto" tries
-        on tables of fewer rows than twice the square of the number of predictors, and leans to. With a single one there
-        is nothing to weigh, and `spread_` is one.
+        "curved", "near one"; "lean" and "sparse", under which predictors may have no effect at all; and "alike" and
+        "akin", under which they act alike or nearly so, which "auto" tries on tables of fewer rows than twice the
+        square of the number of predictors, and leans to. With a single one there is nothing to weigh, and `spread_` is
+        one.
     smoothness_order : {"auto", 1, 2}, default="auto"
         Differences that are small under the prior: first, second, or as the prior has it.
     effort : {"fast", "default", "best"}, default="default"

@@ -64,6 +64,8 @@ SETTINGS: dict[str, Setting] = {
     "steady": Setting(Prior(), 32, caution=0.25),
     "curved": Setting(Prior(smoothness_order=2), 32, caution=0.25),
     "near one": Setting(Prior(nu=1.0), 32, caution=0.25),
+    "lean": Setting(Prior(smoothness=(3.0, 0.001)), 32),
+    "sparse": Setting(Prior(smoothness=(10.0, 0.001)), 64),
     "alike": Setting(Prior(nu=50.0, smoothness=(10.0, 0.1), smoothness_order=2, weight=(2.0, 0.2)), 32, alike=0.3),
     "akin": Setting(Prior(nu=5.0, smoothness=(10.0, 0.1), smoothness_order=2, weight=(2.0, 0.2)), 32, alike=0.3),
 }

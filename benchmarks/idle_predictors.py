@@ -1,0 +1,128 @@
+"""Tables with many predictors, of which most do nothing: all priors, those without "lean" and "sparse", and boosters.
+
+    python benchmarks/idle_predictors.py [--seeds 2]     # resumes; results/idle_predictors.csv; fills decision 0018
+
+Friedman's three functions (noise of 1 for the first, of 0.3 of the spread for the others) among uniform predictors that
+have no effect; for comparison, a straight line and a sum of sines in which all thirty have one. Errors are to the
+function, on 4,000 new rows.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from catboost import CatBoostRegressor
+from lightgbm import LGBMRegressor
+
+import pages
+import results
+from csid import BayesianCSIDRegressor
+from csid.portfolio import SETTINGS
+from scores import rmse
+from sections.measured import markdown
+
+NEW_ROWS = 4_000
+WITHOUT = [name for name in SETTINGS if name not in ("lean", "sparse")]
+METHODS = {
+    "csid, defaults": lambda shape, seed: BayesianCSIDRegressor(random_state=seed),
+    "csid, without the two priors": lambda shape, seed: BayesianCSIDRegressor(
+        prior=[name for name in WITHOUT if SETTINGS[name].suits(*shape)], random_state=seed
+    ),
+    "CatBoost": lambda shape, seed: CatBoostRegressor(random_seed=seed, verbose=0, allow_writing_files=False),
+    "LightGBM, 1,000 trees": lambda shape, seed: LGBMRegressor(
+        n_estimators=1000, learning_rate=0.05, random_state=seed, verbose=-1
+    ),
+}
+
+
+def friedman1(X: np.ndarray) -> np.ndarray:
+    return 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+
+
+def circuit(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Resistance and reactance, from Friedman's four uniform predictors."""
+    frequency = np.pi * (40 + 520 * X[:, 1])
+    return 100 * X[:, 0], frequency * X[:, 2] - 1 / (frequency * (1 + 10 * X[:, 3]))
+
+
+def friedman2(X: np.ndarray) -> np.ndarray:
+    return np.hypot(*circuit(X))
+
+
+def friedman3(X: np.ndarray) -> np.ndarray:
+    resistance, reactance = circuit(X)
+    return np.arctan2(reactance, resistance)
+
+
+def line(X: np.ndarray) -> np.ndarray:
+    return (X - 0.5) @ np.linspace(-3.0, 3.0, X.shape[1])
+
+
+def sines(X: np.ndarray) -> np.ndarray:
+    return np.sin(7.0 * X) @ np.linspace(-2.0, 2.0, X.shape[1])
+
+
+class Table(NamedTuple):
+    function: Callable[[np.ndarray], np.ndarray]
+    rows: int
+    predictors: int
+    noise: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.function.__name__}, {self.rows:,} x {self.predictors}"
+
+    def draw(self, seed: int) -> tuple[np.ndarray, ...]:
+        """Predictors and targets to fit, then new predictors and the function there."""
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(size=(self.rows + NEW_ROWS, self.predictors))
+        f = self.function(X)
+        noisy = f + self.noise * rng.standard_normal(len(f)) * (1.0 if self.function is friedman1 else f.std())
+        return X[: self.rows], noisy[: self.rows], X[self.rows :], f[self.rows :]
+
+
+TABLES = (
+    Table(friedman1, 300, 10, 1.0),
+    Table(friedman1, 1_000, 30, 1.0),
+    Table(friedman1, 4_000, 50, 1.0),
+    Table(friedman1, 4_000, 100, 1.0),
+    Table(friedman2, 2_000, 15, 0.3),
+    Table(friedman3, 2_000, 15, 0.3),
+    Table(line, 1_500, 30, 0.3),
+    Table(sines, 2_500, 30, 0.3),
+)
+
+
+def report() -> None:
+    """The table of the decision's page: means over seeds."""
+    rows = pd.DataFrame(results.read("idle_predictors")).astype({"rmse": float})
+    means = rows.pivot_table(index="task", columns="method", values="rmse")
+    lines = [[table.name, *(f"{means.loc[table.name, method]:.3g}" for method in METHODS)] for table in TABLES]
+    header = ["RMSE to the function", *METHODS]
+    pages.fill("docs/decisions/0018-predictors-without-effect.md", "idle predictors", markdown(header, lines))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=2)
+    done = {(row["task"], int(row["seed"]), row["method"]) for row in results.read("idle_predictors")}
+    for seed in range(parser.parse_args().seeds):
+        for table in TABLES:
+            X, y, X_new, f_new = table.draw(seed)
+            for name, make in METHODS.items():
+                if (table.name, seed, name) in done:
+                    continue
+                started = time.perf_counter()
+                model = make(X.shape, seed).fit(X, y)
+                seconds, error = time.perf_counter() - started, rmse(f_new, model.predict(X_new))
+                row = {"task": table.name, "seed": seed, "method": name, "rmse": error, "fit_seconds": seconds}
+                results.append("idle_predictors", row | results.provenance())
+                print(f"{table.name:24} {seed} {name:30} {error:.4g} ({seconds:.1f} s)", flush=True)
+    report()
+
+
+if __name__ == "__main__":
+    main()
