@@ -28,12 +28,11 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 def tuned(problem: Problem, name: str, threads: int) -> Settings:
     """The best settings, with the number of rounds; trials that are still to do are made first."""
     method = METHODS[name]
-    if method.settings_of is not None:
-        return tuned(problem, method.settings_of, threads)
     if method.search is None:
         return method.settings
     if isinstance(method.search, Grid):
-        _try_all(problem, name, method.search, threads)
+        given = {} if method.settings_of is None else tuned(problem, method.settings_of, threads)
+        _try_all(problem, name, method.search, given, threads)
     else:
         _try_some(problem, name, method.search, threads)
     whole = [row for row in _rows(problem, name) if row["state"] == TrialState.COMPLETE.name]
@@ -46,8 +45,9 @@ def _rows(problem: Problem, name: str) -> list[dict[str, str]]:
     return [row for row in results.read("tuning") if (row["task"], row["booster"]) == (problem.name, name)]
 
 
-def _try_all(problem: Problem, name: str, grid: Grid, threads: int) -> None:
-    for number, settings in list(enumerate(grid.settings()))[len(_rows(problem, name)) :]:
+def _try_all(problem: Problem, name: str, grid: Grid, given: Settings, threads: int) -> None:
+    for number, chosen in list(enumerate(grid.settings()))[len(_rows(problem, name)) :]:
+        settings = {**given, **chosen}
         _record(problem, name, number, settings, *_errors(problem, METHODS[name], settings, threads, None))
 
 

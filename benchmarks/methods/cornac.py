@@ -53,4 +53,8 @@ def make(settings: Settings, categories: list[str], seed: int, threads: int) -> 
 
 
 GRID = Grid({"k": (1, 2, 5, 10, 20, 40), "lambda_reg": (0.003, 0.01, 0.03, 0.1, 0.3), "max_iter": (30, 100, 300, 1000)})
-METHODS = {"matrix factorisation": Method("cornac", make, search=GRID)}
+UNTUNED = {"k": 2, "lambda_reg": 0.1, "max_iter": 100}
+METHODS = {
+    "matrix factorisation": Method("cornac", make, search=GRID),
+    "matrix factorisation untuned": Method("cornac", make, settings=UNTUNED),
+}

@@ -1,9 +1,11 @@
-"""csid on grades in other forms than a column for each course: a row for each grade, and both together."""
+"""csid on grades in two forms, a column for each course and a row for each grade, and the mean of both."""
 
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import Memory
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from csid import BayesianCSIDRegressor
@@ -40,29 +42,53 @@ class RowForEachGrade(RegressorMixin, BaseEstimator):
         return model.predict(pd.DataFrame({"student": students, "course": "target"}).astype("category"))
 
 
-class BothForms(RegressorMixin, BaseEstimator):
-    """The mean of two models' predictions: that with a column for each course, by default, and that of rows."""
+FOLDER = TemporaryDirectory(prefix="csid-grades-")
 
-    def __init__(self, columns: BayesianCSIDRegressor, rows: RowForEachGrade) -> None:
-        self.columns = columns
+
+@Memory(FOLDER.name, verbose=0).cache(ignore=["threads"])
+def fitted_to_columns(X: pd.DataFrame, y: np.ndarray, seed: int, threads: int) -> BayesianCSIDRegressor:
+    """csid's defaults with a column for each course; kept, since a search asks for the same fit twice."""
+    return BayesianCSIDRegressor(random_state=seed, n_jobs=threads).fit(X, y)
+
+
+class MeanOfForms(RegressorMixin, BaseEstimator):
+    """Half of the prediction of a model with a column for each course, and half of that of one with a row for each."""
+
+    def __init__(self, rows: RowForEachGrade) -> None:
         self.rows = rows
 
-    def fit(self, X: pd.DataFrame, y: np.ndarray) -> "BothForms":
-        self.columns.fit(X, y)
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> "MeanOfForms":
+        self.columns_ = fitted_to_columns(X, y, self.rows.random_state, self.rows.n_jobs)
         self.rows.fit(X, y)
         return self
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
-        return 0.5 * (self.columns.predict(X) + self.rows.predict(X))
+        return 0.5 * (self.columns_.predict(X) + self.rows.predict(X))
+
+
+class Columns(RegressorMixin, BaseEstimator):
+    """The model with a column for each course alone."""
+
+    def __init__(self, random_state: int, n_jobs: int) -> None:
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> "Columns":
+        self.model_ = fitted_to_columns(X, y, self.random_state, self.n_jobs)
+        return self
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        return np.asarray(self.model_.predict(X))
 
 
 def make_rows(settings: Settings, categories: list[str], seed: int, threads: int) -> RowForEachGrade:
     return RowForEachGrade(**settings, random_state=seed, n_jobs=threads)
 
 
-def make_both(settings: Settings, categories: list[str], seed: int, threads: int) -> Any:
-    columns = BayesianCSIDRegressor(random_state=seed, n_jobs=threads)
-    return BothForms(columns, make_rows(settings, categories, seed, threads))
+def make_form(settings: Settings, categories: list[str], seed: int, threads: int) -> Any:
+    """The form among the settings, the others being those of rows."""
+    rows = make_rows({name: settings[name] for name in GRID.values}, categories, seed, threads)
+    return {"columns": Columns(seed, threads), "rows": rows, "mean": MeanOfForms(rows)}[settings["form"]]
 
 
 GRID = Grid(
@@ -72,7 +98,10 @@ GRID = Grid(
         "noise": ("normal", "student"),
     }
 )
+FORMS = Grid({"form": ("columns", "mean", "rows")})
 METHODS = {
     "csid rows": Method("csid", make_rows, search=GRID),
-    "csid both": Method("csid", make_both, settings_of="csid rows"),
+    "csid tuned": Method(
+        "csid", make_form, search=Grid({"form": ("columns", "mean", "rows")}), settings_of="csid rows"
+    ),
 }

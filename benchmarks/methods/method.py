@@ -53,8 +53,8 @@ class Method:
     library : whose version goes with its rows.
     make : (settings, categorical columns, seed, threads) to the regressor.
     prepare : the predictors in the form that it wants.
-    search : where its settings come from; without one they are `settings`. settings_of : the method whose search it is,
-        when not its own.
+    search : where its settings come from; without one they are `settings`. settings_of : a method whose settings, tuned
+        first, go with them.
     stopped_fit : fit, but stop when the error on further rows no longer falls; returns the number of rounds.
     rounds, most_rounds : the setting that takes this number, and its value while searching.
     quantiles : (model, table) to (M, 19), if it has them.

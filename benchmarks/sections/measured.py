@@ -17,6 +17,7 @@ LABELS = {
     "mean": "mean",
     "gpa": "GPA",
     "matrix factorisation": "biased MF (cornac)",
+    "matrix factorisation untuned": "biased MF, not tuned",
     "ridge": "ridge",
     "svr rbf": "SVR, RBF",
     "svr polynomial": "SVR, polynomial",
@@ -38,7 +39,7 @@ LABELS = {
     "csid rank-one pmf": "csid, rank-one PMF",
     "csid one by one": "csid, a model for each output",
     "csid rows": "csid, a row for each grade, tuned",
-    "csid both": "csid, mean of it and the defaults",
+    "csid tuned": "csid, form tuned too",
     "csid": "**csid, defaults**",
 }
 
