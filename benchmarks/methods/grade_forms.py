@@ -101,7 +101,5 @@ GRID = Grid(
 FORMS = Grid({"form": ("columns", "mean", "rows")})
 METHODS = {
     "csid rows": Method("csid", make_rows, search=GRID),
-    "csid tuned": Method(
-        "csid", make_form, search=Grid({"form": ("columns", "mean", "rows")}), settings_of="csid rows"
-    ),
+    "csid tuned": Method("csid", make_form, search=FORMS, settings_of="csid rows"),
 }
