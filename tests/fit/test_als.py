@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from csid._fit.als import (
 from csid._fit.factors import Factors, random_factors, stack_factors
 from csid._fit.problem import Problem
 from csid._fit.samples import LocalSamples
-from csid._fit.statistics import Workers
+from csid._fit.statistics import LevelSums, Workers
 from fit.strategies import als_options, build_factors, build_problem, problems, seeds
 from fit.systems import data_system, sums_of_mode
 from naive import Model, gradient, level_weights, model_of, naive_als, objective, products, values
@@ -255,6 +255,26 @@ def test_a_dead_component_stays_harmless(update: str) -> None:
     assert_allclose(values(problem, model_of(dead)), values(problem, model_of(alive)), rtol=1e-6, atol=1e-6)
     wasted = Penalties.of(problem, options).per_component(dead)[:, 2].sum()  # of its third factor, until it is gone too
     assert_allclose(results[1].objective[-1] - wasted, results[0].objective[-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("update", ["mode", "row"])
+def test_no_component_lingers_below_the_rounding_of_the_targets(update: str) -> None:
+    """A ridge that is too strong brings components to zero, and sums over rows meet none on the way there."""
+    sizes = []
+
+    class Watched(LocalSamples):
+        def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
+            for k, sums in super().sums_by_mode(factors):
+                norms = [np.linalg.norm(factors.factor(n), axis=0) for n in range(factors.n_modes)]
+                sizes.append(np.prod(norms, axis=0))
+                yield k, sums
+
+    problem = build_problem(2, levels=(4, 3, 5, 4), rows=60, linear=True)
+    options = ALSOptions(ridge=0.5, smoothness=(1e-2,) * 4, update=update, max_iter=20, tol=0.0)
+    fit_als(Watched(problem), options, _start(problem))
+    assert (sizes[0] > 0.0).all()
+    assert not sizes[-1].any()
+    assert ((np.array(sizes) == 0.0) | (np.array(sizes) > 1e-16)).all()
 
 
 # --- a whole fit --------------------------------------------------------------------------------------------------

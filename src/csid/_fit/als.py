@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 LEVELS_OF_PAPER = 25
 _MANY_ROWS = 100_000
 _LEAST_GAIN_OF_SINGLE = 1e-4
+_VANISHED = 1e-16  # beside targets of variance one
 
 Update = Literal["mode", "row", "cg"]
 Status = Literal["converged", "early_stopped", "max_iter"]
@@ -175,7 +176,11 @@ def sweep(samples: Samples, options: ALSOptions, penalties: Penalties, factors: 
 def update_factors(
     samples: Samples, options: ALSOptions, penalties: Penalties, factors: Factors, single: bool = False
 ) -> None:
-    """Minimise over one factor after another. `single` : products and short sums over rows in single precision."""
+    """Minimise over one factor after another. `single` : products and short sums over rows in single precision.
+
+    A component that the ridge has brought below the rounding of the targets becomes zero at once. On its own way there
+    it would pass through subnormal numbers, with which many processors are slow.
+    """
     known = samples.known
     if options.update == "cg":
         sweep_by_gradients(at_hand(samples, "update='cg'"), penalties, factors)
@@ -184,12 +189,21 @@ def update_factors(
         if not np.isfinite(read.table).all():
             read = factors
         scale, by_rows = mean_scale(known), options.update == "row"
+        squares = np.array([_mean_squares(factors.factor(n)) for n in range(known.n_modes)])
+        of_outputs = _mean_squares(factors.output_factor)
         for k, sums in samples.sums_by_mode(read):
             penalty, p, A = penalties.modes.bands[k], known.marginals[k], factors.padded_factor(k)
             minimise(sums, factors.V, scale, penalty, p, bool(known.any_missing[k]), factors.rank, A, by_rows)
+            squares[k] = _mean_squares(factors.factor(k))
+            A[:, : factors.rank][:, squares.prod(axis=0) * of_outputs < _VANISHED**2] = 0.0
             read.padded_factor(k)[:] = A
     if known.n_outputs > 1:
         update_outputs(samples, penalties, factors)
+
+
+def _mean_squares(A: Array) -> Array:
+    """(F,) of the columns."""
+    return np.asarray(np.einsum("if,if->f", A, A) / len(A))
 
 
 def sweep_by_gradients(samples: LocalSamples, penalties: Penalties, factors: Factors) -> None:
