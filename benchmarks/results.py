@@ -40,10 +40,15 @@ def read(name: str) -> list[dict[str, str]]:
 
 
 def append(name: str, row: dict[str, Any]) -> None:
-    """Add one row; the header is written with the first."""
+    """Add one row, which has the columns of those before it; the header is written with the first."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.csv"
     new = not path.exists()
+    if not new:
+        with path.open(newline="") as file:
+            there = next(csv.reader(file))
+        if there != list(row):
+            raise ValueError(f"{path} has the columns {there}, but a new row has {list(row)}: move the file away.")
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(row))
         if new:

@@ -159,6 +159,7 @@ def run(number: int, case: Case, name: str, problem: Problem, splits: int, threa
     }
     protocols = ("train", "both") if case.share else ("none",)
     hidden = [f"{case.name} {protocol}" if case.share else protocol for protocol in protocols]
+    splits = min(splits, method.most_splits)
     todo = [split for split in range(splits) if not all((split, one) in there for one in hidden)]
     if not todo or skipped(problem, method):
         return

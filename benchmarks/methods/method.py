@@ -59,6 +59,7 @@ class Method:
     rounds, most_rounds : the setting that takes this number, and its value while searching.
     quantiles : (model, table) to (M, 19), if it has them.
     most_rows : it is left out where there are more training rows, since it takes too long.
+    most_splits : of a task, for a method that is slow on all of them.
     tuning_rows : most rows that the search looks at.
     """
 
@@ -73,4 +74,5 @@ class Method:
     most_rounds: int = 2000
     quantiles: Callable[[Any, pd.DataFrame], np.ndarray] | None = None
     most_rows: int | None = None
+    most_splits: int = 10
     tuning_rows: int | None = None

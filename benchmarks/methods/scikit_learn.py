@@ -133,6 +133,7 @@ def process_quantiles(model: Any, X: pd.DataFrame) -> np.ndarray:
 SKLEARN = partial(Method, "scikit-learn", prepare=objects)
 ALPHAS, COSTS = tuple(10.0 ** np.arange(-3, 4)), (1.0, 10.0, 100.0)
 NODES = Grid({"nodes": (10, 50, 100, 250)}, folds=3)
+NETWORK = partial(SKLEARN, search=NODES, most_rows=MANY_ROWS_OF_NETWORKS, most_splits=3, tuning_rows=5000)
 METHODS = {
     "ridge": SKLEARN(ridge, search=Grid({"alpha": ALPHAS})),
     "svr rbf": SKLEARN(
@@ -150,15 +151,15 @@ METHODS = {
     "tree": SKLEARN(
         tree, search=Grid({"max_depth": (4, 6, 8, 12, 16, None), "min_samples_leaf": (1, 2, 5, 10, 20, 50)})
     ),
-    "mlp 1": SKLEARN(partial(mlp, layers=1), search=NODES, most_rows=MANY_ROWS_OF_NETWORKS, tuning_rows=5000),
-    "mlp 3": SKLEARN(partial(mlp, layers=3), search=NODES, most_rows=MANY_ROWS_OF_NETWORKS, tuning_rows=5000),
-    "mlp 5": SKLEARN(partial(mlp, layers=5), search=NODES, most_rows=MANY_ROWS_OF_NETWORKS, tuning_rows=5000),
+    "mlp 1": NETWORK(partial(mlp, layers=1)),
+    "mlp 3": NETWORK(partial(mlp, layers=3)),
+    "mlp 5": NETWORK(partial(mlp, layers=5)),
     "forest": SKLEARN(
         forest,
         search=Grid({"max_features": (0.33, 0.66, 1.0), "min_samples_leaf": (1, 3)}, folds=3),
         tuning_rows=10_000,
     ),
-    "gaussian process": SKLEARN(process, quantiles=process_quantiles, most_rows=8_000),
+    "gaussian process": SKLEARN(process, quantiles=process_quantiles, most_rows=8_000, most_splits=3),
     "hist boosting": Method(
         "scikit-learn",
         boosting,

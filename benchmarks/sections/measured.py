@@ -66,14 +66,18 @@ def means(errors: Errors, splits: int = FEW_SPLITS) -> pd.DataFrame:
 
 
 def within_one_error(errors: Errors, task: str, method: str, others: Iterable[str]) -> bool:
-    """Whether the mean is at most the best of all methods, plus the standard error of that one's mean.
+    """Whether the mean is at most that of the strongest other method, plus the standard error of the latter.
 
-    Over the splits that all of them have which have some.
+    Strongest is the one whose mean is lowest beside this one's, over the splits that both have.
     """
-    some = {one: errors[task, one] for one in others if len(errors.get((task, one), ())) >= FEW_SPLITS}
-    common = min(map(len, some.values()))
-    best = min((values[:common] for values in some.values()), key=np.mean)
-    return bool(some[method][:common].mean() <= best.mean() + best.std(ddof=1) / np.sqrt(common))
+
+    def beside(other: str) -> tuple[np.ndarray, np.ndarray]:
+        common = min(len(errors[task, method]), len(errors[task, other]))
+        return errors[task, method][:common], errors[task, other][:common]
+
+    some = [one for one in others if one != method and len(errors.get((task, one), ())) >= FEW_SPLITS]
+    ours, theirs = max(map(beside, some), key=lambda pair: np.mean(pair[0] - pair[1]))
+    return bool(ours.mean() <= theirs.mean() + theirs.std(ddof=1) / np.sqrt(len(theirs)))
 
 
 def error_table(
