@@ -260,21 +260,43 @@ def test_a_dead_component_stays_harmless(update: str) -> None:
 @pytest.mark.parametrize("update", ["mode", "row"])
 def test_no_component_lingers_below_the_rounding_of_the_targets(update: str) -> None:
     """A ridge that is too strong brings components to zero, and sums over rows meet none on the way there."""
-    sizes = []
+    sizes: list[float] = []
 
     class Watched(LocalSamples):
         def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
             for k, sums in super().sums_by_mode(factors):
                 norms = [np.linalg.norm(factors.factor(n), axis=0) for n in range(factors.n_modes)]
-                sizes.append(np.prod(norms, axis=0))
+                sizes.extend(np.prod(norms, axis=0).tolist())
                 yield k, sums
 
     problem = build_problem(2, levels=(4, 3, 5, 4), rows=60, linear=True)
     options = ALSOptions(ridge=0.5, smoothness=(1e-2,) * 4, update=update, max_iter=20, tol=0.0)
-    fit_als(Watched(problem), options, _start(problem))
-    assert (sizes[0] > 0.0).all()
-    assert not sizes[-1].any()
-    assert ((np.array(sizes) == 0.0) | (np.array(sizes) > 1e-16)).all()
+    factors = _start(problem)
+    fit_als(Watched(problem), options, factors)
+    assert min(sizes[:3]) > 0.0
+    assert not factors.table[:-1].any()
+    assert all(size == 0.0 or size > 1e-16 for size in sizes)
+
+
+def test_components_that_are_gone_are_not_summed_over() -> None:
+    """And those that are left fit as if they had been alone from the start."""
+    ranks = []
+
+    class Watched(LocalSamples):
+        def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
+            ranks.append(factors.rank)
+            return super().sums_by_mode(factors)
+
+    problem = build_problem(2, levels=(4, 3, 5), rows=60, linear=True, missing=0.1, outputs=2)
+    options = ALSOptions(ridge=1e-4, smoothness=(1e-2,) * 3, max_iter=5, tol=0.0)
+    alone, among = _start(problem, 2), _start(problem, 4)
+    among.table[:-1, :4] = 0.0
+    among.set_components(np.array([1, 3]), alone)
+    results = [fit_als(Watched(problem), options, factors) for factors in (alone, among)]
+    assert set(ranks) == {2}
+    assert_array_equal(results[0].objective, results[1].objective)
+    assert_array_equal(among.table[:, [1, 3]], alone.table[:, :2])
+    assert not among.table[:-1, [0, 2]].any()
 
 
 # --- a whole fit --------------------------------------------------------------------------------------------------

@@ -168,9 +168,17 @@ def _still_far(known: Known, objective: list[float]) -> bool:
 
 
 def sweep(samples: Samples, options: ALSOptions, penalties: Penalties, factors: Factors, single: bool = False) -> None:
-    """Update every factor once, in place, and share out scales."""
-    update_factors(samples, options, penalties, factors, single)
-    balance_scales(penalties.per_component(factors), factors)
+    """Update every factor once, in place, and share out scales. Components that are gone cost nothing."""
+    left = _components_left(factors)
+    some = factors if len(left) == factors.rank else factors.components(left)
+    if len(left):
+        update_factors(samples, options, penalties, some, single)
+        balance_scales(penalties.per_component(some), some)
+    if some is not factors:
+        factors.table[:-1] = 0.0
+        if len(factors.V) > 1:
+            factors.V[:] = 0.0
+        factors.set_components(left, some)
 
 
 def update_factors(
@@ -199,6 +207,12 @@ def update_factors(
             read.padded_factor(k)[:] = A
     if known.n_outputs > 1:
         update_outputs(samples, penalties, factors)
+
+
+def _components_left(factors: Factors) -> NDArray[np.intp]:
+    """All but those that are zero in two factors or more: neither of these has a gradient, so that they stay zero."""
+    zero = [~factors.factor(n).any(axis=0) for n in range(factors.n_modes)]
+    return np.flatnonzero(np.sum(zero, axis=0) < 2)
 
 
 def _mean_squares(A: Array) -> Array:
