@@ -249,7 +249,7 @@ def stacking_shares(predictions: Array, targets: Array, weights: Array, lean: Ar
         least = float(((columns - goal[:, None]) ** 2).mean(axis=0).min())
         firmly = np.sqrt(_FIRMNESS * least)
         columns, goal = np.vstack([columns, firmly * np.eye(len(lean))]), np.append(goal, firmly * lean)
-    firm = 1e3 * max(1.0, float(np.linalg.norm(columns)))  # the sum of the shares, held as one more equation
+    firm = 1e3 * max(1.0, float(np.sqrt((columns**2).sum())))  # the sum of the shares, held as one more equation
     shares, kept = np.zeros(len(predictions)), np.arange(len(predictions))
     while True:
         found, _ = nnls(np.vstack([columns[:, kept], np.full(len(kept), firm)]), np.append(goal, firm))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from csid._fit.problem import sums_over_rows
 from csid.posterior import Mixture
 
 Array = NDArray[np.float64]
@@ -85,8 +86,8 @@ def _course(mean: Array, knots: Array, errors: Array) -> Array:
     logs = np.full(len(knots), np.log(max(errors.mean(), 1e-12)))
     for _ in range(_NEWTON_STEPS):
         pull = errors * np.exp(-logs @ hats)
-        gradient = hats @ (1.0 - pull) + penalty @ logs
-        curvature = (hats * np.maximum(pull, 0.1)) @ hats.T + penalty
+        gradient = sums_over_rows(1.0 - pull, hats.T) + penalty @ logs
+        curvature = np.einsum("m,pm,qm->pq", np.maximum(pull, 0.1), hats, hats) + penalty
         step = np.linalg.solve(curvature + 1e-9 * np.eye(len(knots)), gradient)
         logs -= np.clip(step, -0.5, 0.5)
     return np.asarray(logs - (logs @ hats).mean())

@@ -19,7 +19,7 @@ from csid._fit.conjugate_gradients import NormalOperator, solve_mode
 from csid._fit.factors import Factors, table_offsets, table_rows
 from csid._fit.missing_cells import LevelPMF, expected_values
 from csid._fit.penalties import Penalty
-from csid._fit.problem import Known
+from csid._fit.problem import Known, sums_over_rows
 from csid._fit.samples import LocalSamples, Samples, at_hand
 from csid._fit.statistics import LevelSums, partial_products
 
@@ -295,4 +295,4 @@ def mean_squared_error(samples: Samples, factors: Factors, pmf: LevelPMF | None 
     rows = at_hand(samples, "a joint PMF of the predictors")
     problem = rows.problem
     residuals = problem.targets - expected_values(problem, factors, pmf, rows.workers)
-    return float(problem.weights @ (residuals**2).sum(axis=1)) / problem.total_weight
+    return float(sums_over_rows(problem.weights, residuals**2).sum()) / problem.total_weight

@@ -71,6 +71,6 @@ class Completions:
         weights = np.repeat(self.given / mass, counts) * likelihood
         self.samples = LocalSamples(problem.with_weights(weights), workers)
         total = self.given.sum()
-        loss = self.given @ (least - 2.0 * self.variance * np.log(mass / counts)) / total
-        self.variance = max(min(self.variance, float(weights @ squares) / total), 1e-300)
+        loss = (self.given * (least - 2.0 * self.variance * np.log(mass / counts))).sum() / total
+        self.variance = max(min(self.variance, float((weights * squares).sum()) / total), 1e-300)
         return float(loss)

@@ -15,6 +15,11 @@ Positions = NDArray[np.float32] | NDArray[np.uint16]
 _ROWS_AT_ONCE = 1 << 20
 
 
+def sums_over_rows(weights: Array, values: Array) -> Array:
+    """Weighted sums (K,) of values (M, K); not by BLAS, whose last digits depend on how many threads it has."""
+    return np.asarray(np.einsum("m,mk->k", weights, values))
+
+
 class Known(Protocol):
     """What is known of samples without looking at a row; see `Problem`."""
 
@@ -122,7 +127,7 @@ class Problem:
     @property
     def mean(self) -> Array:
         """(K,) of the targets."""
-        return np.asarray(self.weights @ self.targets / self.total_weight)
+        return sums_over_rows(self.weights, self.targets) / self.total_weight
 
     @property
     def squares(self) -> Array:
@@ -130,7 +135,7 @@ class Problem:
         mean, sums = self.mean, np.zeros(self.n_outputs)
         for start in range(0, self.n_rows, _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            sums += self.weights[part] @ (self.targets[part] - mean) ** 2
+            sums += sums_over_rows(self.weights[part], (self.targets[part] - mean) ** 2)
         return sums
 
     @property
@@ -253,7 +258,7 @@ def merge_repeated_cells(problem: Problem) -> Problem:
     weighted = problem.weights[order, None] * problem.targets[order]
     targets = np.add.reduceat(weighted, starts[:-1], axis=0) / weights[:, None]
     apart = problem.targets[order] - np.repeat(targets, np.diff(starts), axis=0)
-    spread = problem.weights[order] @ apart**2
+    spread = sums_over_rows(problem.weights[order], apart**2)
     merged = problem.take(order[starts[:-1]][by_first_row])
     return replace(
         merged,

@@ -5,6 +5,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from csid._fit.problem import sums_over_rows
+
 Array = NDArray[np.float64]
 
 
@@ -28,7 +30,7 @@ class Moments:
             part.mean = np.average(targets, weights=weights, axis=0)
             apart = targets - part.mean
             part.unit = np.abs(apart).max(axis=0)
-            part.squares = weights @ (apart / _divisor(part.unit)) ** 2
+            part.squares = sums_over_rows(weights, (apart / _divisor(part.unit)) ** 2)
             self.merge(part)
 
     def merge(self, other: "Moments") -> Self:
