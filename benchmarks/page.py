@@ -110,9 +110,8 @@ Made by `make bench` from the rows in `benchmarks/results`; `make bench-quick` m
 "csid" is `BayesianCSIDRegressor` with its defaults, not tuned to a task; but those defaults were chosen with training
 rows of the first split of the twelve tasks in sight (`benchmarks/choices.py`, `priors.py`). Others are tuned once a
 task on the same rows, some of which are test rows of the other splits. Means are over ten splits. Seconds and memory
-in the rows of the tables are those of long runs on a shared machine; cost is measured apart. In Table 2 the
-rank-one PMF, csid on protein and shares other than 30 %, and ablations, scale and cost were measured before csid had
-the priors "lean" and "sparse" (decision 0018).
+in the rows of the tables are those of long runs on a shared machine; cost is measured apart. Ablations and cost, and
+time against rows, predictors and levels, were measured before csid had the priors "lean" and "sparse" (decision 0018).
 
 ## What was aimed at
 

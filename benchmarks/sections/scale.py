@@ -195,7 +195,8 @@ def section() -> str:
 Fits of a smooth function of five of the predictors, with an interaction and noise (Friedman's first), each in a fresh
 process after a warm-up (`benchmarks/scale.py`). Least squares is rank 16 and 20 sweeps; the Bayesian estimator,
 CatBoost and EBM have their defaults, LightGBM and scikit-learn 1,000 trees without early stopping. Ratios are of fits
-in the same round, and their medians over rounds; a power is met within 0.05. A fit over its limit was stopped.
+in the same round, and their medians over rounds; a power is met within 0.05. A fit over its limit was stopped. Rank and
+threads were measured on a slower machine than the rest; what it says of a million rows is in decision 0013.
 
 ### What was aimed at
 
