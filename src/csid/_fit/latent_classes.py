@@ -128,7 +128,8 @@ def first_factor(cells: NDArray[Any], bins: Bins, ordered: Sequence[bool]) -> Ar
     for n, (p, along) in enumerate(zip(bins.marginals, ordered, strict=True)):
         if along:
             Z[n], seen[n] = np.append(normal_scores(p), 0.0)[cells[n]], cells[n] < len(p)
-    correlations = Z @ Z.T / (seen @ seen.T + _ROWS_OF_DOUBT)
+    together, both = (np.einsum("nm,km->nk", each, each) for each in (Z, seen))  # not by BLAS: see `sums_over_rows`
+    correlations = together / (both + _ROWS_OF_DOUBT)
     np.fill_diagonal(correlations, 1.0)
     values, vectors = np.linalg.eigh(correlations)
     largest = vectors[:, -1] * np.sqrt(values[-1])
