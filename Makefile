@@ -30,7 +30,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/ablations.py
 	$(BIN)/python benchmarks/treatments.py
 	$(BIN)/python benchmarks/few_rows.py
-	$(BIN)/python benchmarks/idle_predictors.py
+	$(BIN)/python benchmarks/irrelevant_predictors.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/stochastic.py

@@ -1,10 +1,11 @@
-"""What each choice of the model is worth: one thing changed at a time from the defaults of both estimators.
+"""Ablations: one parameter at a time is changed from the defaults of both estimators.
 
     python benchmarks/ablations.py [--quick] [--threads 1] [task ...]      # resumes; results/ablations.csv
 
-Interpolation, order of the smoothness, levels, rank, chains and members, each on three random 80/20 splits of five of
-the paper's tasks, with at most 6,000 training rows; and the objective of least squares against sweeps and against
-seconds, for its three updates. With --quick, one split of one task, and nothing is stored.
+The parameters are interpolation, smoothness order, levels, rank, number of chains and ensemble size, on three random
+80/20 splits of five of the paper's tasks, with at most 6,000 training rows. For least squares, also the objective
+against sweeps and against seconds, for its three update rules. With --quick, one split of one task, and nothing is
+stored.
 """
 
 import argparse
@@ -26,11 +27,11 @@ SPLITS, MOST_ROWS = 3, 6_000
 ESTIMATORS = {"als": CSIDRegressor, "bayesian": BayesianCSIDRegressor}
 LEVELS, RANKS = (8, 16, 32, 64, 128, 256), (1, 2, 4, 8, 16, 32, 64)
 SWEEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200)
-UPDATES = {"mode": SWEEPS, "row": SWEEPS, "cg": (1, 5, 20)}  # "cg" takes the steps of "mode", and longer
+UPDATES = {"mode": SWEEPS, "row": SWEEPS, "cg": (1, 5, 20)}  # "cg" takes the same steps as "mode", but slower
 
 
 class Variant(NamedTuple):
-    """An estimator with one thing changed: its name and value, as the result rows have them, and the parameters."""
+    """An estimator with one change: its name and value as stored in the result rows, and the parameters."""
 
     estimator: str
     changed: str
@@ -39,9 +40,10 @@ class Variant(NamedTuple):
 
 
 def variants() -> Iterator[Variant]:
-    """The defaults first; what is the default of an estimator is not fitted again under another name.
+    """The defaults first; values that equal the default are not fitted again.
 
-    Chains are counted under a single prior: of several, each that has a share has at least one chain.
+    The number of chains is varied under a single prior, because with several priors every prior with a positive
+    stacking weight has at least one chain.
     """
     for estimator in ESTIMATORS:
         yield Variant(estimator, "", "default", {})
@@ -65,23 +67,25 @@ def variants() -> Iterator[Variant]:
             yield Variant("als", "update", f"{update}, {sweeps} sweeps", {"update": update, **stop})
 
 
-class Split(NamedTuple):
+class TrainTest(NamedTuple):
+    """Training and test rows of one split."""
+
     X: pd.DataFrame
     y: np.ndarray
     X_test: pd.DataFrame
     y_test: np.ndarray
 
 
-def split(task: str, seed: int) -> Split:
-    """A random 80/20 split; of the training rows at most the first `MOST_ROWS`."""
+def split(task: str, seed: int) -> TrainTest:
+    """A random 80/20 split, with at most `MOST_ROWS` training rows."""
     data = problems.load(task)
     train, test = problems.split(data, seed)
     train = train[:MOST_ROWS]
-    return Split(data.X.iloc[train], data.y[train], data.X.iloc[test], data.y[test])
+    return TrainTest(data.X.iloc[train], data.y[train], data.X.iloc[test], data.y[test])
 
 
-def measured(variant: Variant, rows: Split, seed: int, threads: int) -> dict[str, Any]:
-    """Test error and seconds of a fit; for least squares, also its sweeps and its objective after the last."""
+def measure(variant: Variant, rows: TrainTest, seed: int, threads: int) -> dict[str, Any]:
+    """Test RMSE and fit time; for least squares, also the number of sweeps and the final objective."""
     model = ESTIMATORS[variant.estimator](**variant.parameters, random_state=seed, n_jobs=threads)
     started = time.perf_counter()
     model.fit(rows.X, rows.y)
@@ -92,7 +96,7 @@ def measured(variant: Variant, rows: Split, seed: int, threads: int) -> dict[str
 
 
 def warm_up() -> None:
-    """Compile, so that no fit is timed with it."""
+    """Compile all kernels, so that compilation is not part of any measured time."""
     X = np.random.default_rng(0).uniform(size=(300, 3))
     for variant in variants():
         small = variant.parameters | ({"max_iter": 2} if variant.estimator == "als" else {"effort": "fast"})
@@ -115,13 +119,14 @@ def main() -> None:
         for task in names[:1] if chosen.quick else names:
             rows = split(task, seed)
             for variant in variants():
-                what = dict(zip(keys, (task, str(seed), *variant[:3]), strict=True))
-                if tuple(what.values()) in done:
+                setting = dict(zip(keys, (task, str(seed), *variant[:3]), strict=True))
+                if tuple(setting.values()) in done:
                     continue
-                figures = measured(variant, rows, seed, chosen.threads)
+                metrics = measure(variant, rows, seed, chosen.threads)
                 if not chosen.quick:
-                    results.append("ablations", what | {"threads": chosen.threads} | figures | results.provenance())
-                print(*what.values(), f"RMSE {figures['rmse']:.4g}, {figures['fit_seconds']:.2f} s", flush=True)
+                    stored = setting | {"threads": chosen.threads} | metrics | results.provenance()
+                    results.append("ablations", stored)
+                print(*setting.values(), f"RMSE {metrics['rmse']:.4g}, {metrics['fit_seconds']:.2f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,20 @@
-"""Whether one method is better than another: over the splits of a task, and over tasks."""
+"""Significance tests between methods: over the splits of one task, and over tasks."""
 
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
-from scipy.stats import t as student
+from scipy.stats import t as student_t
 
 
 def corrected_t(differences: np.ndarray, test_to_train: float = 0.25) -> float:
     """p-value of a mean difference over random splits, by the corrected resampled t-test (Nadeau and Bengio, 2003).
 
-    Training rows of random splits overlap, for which the variance is enlarged by the ratio of test to training rows.
+    The training rows of random splits overlap; the ratio of test to training rows enlarges the variance to correct for
+    that.
     """
-    spread = differences.var(ddof=1) * (1.0 / len(differences) + test_to_train)
-    if spread == 0.0:
+    variance = differences.var(ddof=1) * (1.0 / len(differences) + test_to_train)
+    if variance == 0.0:
         return float(np.all(differences == 0.0))
-    return float(2.0 * student.sf(abs(differences.mean()) / np.sqrt(spread), len(differences) - 1))
+    return float(2.0 * student_t.sf(abs(differences.mean()) / np.sqrt(variance), len(differences) - 1))
 
 
 def mean_ranks(errors: np.ndarray) -> tuple[np.ndarray, float, float]:

@@ -1,9 +1,9 @@
-"""Seconds of a fit and of predictions, method after method in one run, so that they can be compared.
+"""Fit and prediction times of several methods, measured in one run so that they can be compared.
 
     python benchmarks/cost.py [--threads 2] [task ...]     # resumes; rows in benchmarks/results/cost.csv
 
-Fits are on the training rows of the first split; predictions of 100,000 rows, drawn again and again from its test rows.
-Run it on a quiet machine.
+Fits use the training rows of the first split; predictions are for 100,000 rows, the repeated test rows of that split.
+Run it on an idle machine.
 """
 
 import argparse
@@ -16,11 +16,11 @@ import problems
 import results
 from methods import METHODS
 from methods.method import Settings, categories
-from problems import Problem
+from problems import BenchmarkProblem
 from tables import compile_first
 
 MANY_ROWS, ROUNDS = 100_000, 2
-CONTENDERS: dict[str, tuple[str, Settings]] = {  # a method and its settings
+CONTENDERS: dict[str, tuple[str, Settings]] = {  # method and settings
     "csid": ("csid", {}),
     "csid fast": ("csid", {"effort": "fast"}),
     "catboost": ("catboost", {}),
@@ -28,8 +28,8 @@ CONTENDERS: dict[str, tuple[str, Settings]] = {  # a method and its settings
 }
 
 
-def cost(problem: Problem, name: str, settings: Settings, threads: int) -> dict[str, float]:
-    """Seconds of a fit, and of predictions for many rows."""
+def fit_and_predict_seconds(problem: BenchmarkProblem, name: str, settings: Settings, threads: int) -> dict[str, float]:
+    """Seconds for a fit, and for the prediction of many rows."""
     method = METHODS[name]
     train, test = problems.split(problem, 0)
     X = method.prepare(problem.X)
@@ -54,9 +54,9 @@ def main() -> None:
             for name, (method, settings) in CONTENDERS.items():
                 if (task, turn, name) in done:
                     continue
-                figures = cost(problems.load(task), method, settings, chosen.threads)
-                results.append("cost", {"task": task, "split": turn, "method": name, **figures} | results.provenance())
-                print(f"{task:12} {turn} {name:20} fit {figures['fit_seconds']:.2f} s", flush=True)
+                seconds = fit_and_predict_seconds(problems.load(task), method, settings, chosen.threads)
+                results.append("cost", {"task": task, "split": turn, "method": name, **seconds} | results.provenance())
+                print(f"{task:12} {turn} {name:20} fit {seconds['fit_seconds']:.2f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Default strength and early stopping, by cross-validation on training rows; writes the table of decision 0005.
+"""Default smoothness and early stopping of least squares, by cross-validation on training rows; updates decision 0005.
 
 python benchmarks/defaults.py     # resumes; rows in benchmarks/results/defaults.csv
 """
@@ -15,7 +15,7 @@ import results
 from csid import CSIDRegressor
 
 TASKS = ("energy1", "concrete", "skillcraft", "abalone", "wine", "ccpp", "bike1")
-STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3)
+SMOOTHNESS = (0.003, 0.01, 0.03, 0.1, 0.3)
 MOST_ROWS = 5000
 
 
@@ -45,23 +45,23 @@ def run(name: str, smoothness: float, early_stopping: bool) -> dict[str, object]
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """A row per setting, a column per task, each relative to the best of its column."""
+    """One row per setting, one column per task; RMSE relative to the best of each column."""
     found = {(r["task"], float(r["smoothness"]), r["early_stopping"] == "True"): float(r["cv_rmse"]) for r in rows}
-    lines = [f"| smoothness | rows held out | {' | '.join(TASKS)} | mean |", "|---" * (len(TASKS) + 3) + "|"]
-    for held_out, smoothness in itertools.product((True, False), STRENGTHS):
+    lines = [f"| smoothness | early stopping | {' | '.join(TASKS)} | mean |", "|---" * (len(TASKS) + 3) + "|"]
+    for early_stopping, smoothness in itertools.product((True, False), SMOOTHNESS):
         ratios = [
-            found[name, smoothness, held_out] / min(value for key, value in found.items() if key[0] == name)
+            found[name, smoothness, early_stopping] / min(value for key, value in found.items() if key[0] == name)
             for name in TASKS
         ]
         mean = np.exp(np.mean(np.log(ratios)))
         cells = " | ".join(f"{ratio:.2f}" for ratio in (*ratios, mean))
-        lines.append(f"| {smoothness} | {'yes' if held_out else 'no'} | {cells} |")
+        lines.append(f"| {smoothness} | {'yes' if early_stopping else 'no'} | {cells} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     done = {(r["task"], float(r["smoothness"]), r["early_stopping"] == "True") for r in results.read("defaults")}
-    todo = [key for key in itertools.product(TASKS, STRENGTHS, (True, False)) if key not in done]
+    todo = [key for key in itertools.product(TASKS, SMOOTHNESS, (True, False)) if key not in done]
     with ProcessPoolExecutor() as pool:
         for row in pool.map(run, *zip(*todo, strict=True)) if todo else ():
             results.append("defaults", row)

@@ -1,20 +1,20 @@
-"""What the paper's tables say: RMSE, mean and standard deviation over 10 splits, by task and method."""
+"""The results of the paper's tables: RMSE, mean and standard deviation over 10 splits, by task and method."""
 
-Figures = dict[str, dict[str, tuple[float, float]]]
+PaperResults = dict[str, dict[str, tuple[float, float]]]
 
 
-def _parsed(text: str, methods: tuple[str, ...]) -> Figures:
-    """A line a task: its name, then mean and deviation of each method."""
-    figures: Figures = {}
+def _parsed(text: str, methods: tuple[str, ...]) -> PaperResults:
+    """One line per task: its name, then the mean and the standard deviation of each method."""
+    found: PaperResults = {}
     for line in text.strip().splitlines():
         name, *numbers = line.split()
         pairs = zip(numbers[::2], numbers[1::2], strict=True)
-        figures[name] = {method: (float(m), float(d)) for method, (m, d) in zip(methods, pairs, strict=True)}
-    return figures
+        found[name] = {method: (float(m), float(d)) for method, (m, d) in zip(methods, pairs, strict=True)}
+    return found
 
 
 CSID = "csid als paper"
-"""The paper's own method is that of least squares; figures of ours are compared with it."""
+"""The paper's own method; our least-squares results are compared with it."""
 
 _BASELINES = ("ridge", "svr rbf", "svr polynomial", "tree", "mlp 5", CSID)
 TABLE1 = _parsed(

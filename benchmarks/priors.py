@@ -1,8 +1,8 @@
-"""Each prior of the portfolio alone, and all of them stacked, scored on training rows that were held back.
+"""Each prior of the catalogue alone, and all of them stacked, scored on held-out training rows.
 
     python benchmarks/priors.py [task ...]     # resumes; rows in benchmarks/results/priors.csv
 
-Of the training rows of the first split, at most 6,000: four fifths to fit, one to score. Test rows play no part.
+At most 6,000 training rows of the first split are used: 80 % to fit, 20 % to score. Test rows are not used.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import numpy as np
 import problems
 import results
 from csid import BayesianCSIDRegressor
-from csid.portfolio import SETTINGS
+from csid.priors import CATALOGUE
 
 MOST_ROWS = 6_000
 
@@ -26,14 +26,14 @@ def main() -> None:
         task = problems.load(name)
         rows = problems.split(task, 0)[0][:MOST_ROWS]
         cut = int(0.8 * len(rows))
-        train, held_back = rows[:cut], rows[cut:]
-        for prior in ("auto", *SETTINGS):
+        train, held_out = rows[:cut], rows[cut:]
+        for prior in ("auto", *CATALOGUE):
             if (name, prior) in done:
                 continue
             started = time.perf_counter()
             model = BayesianCSIDRegressor(prior=prior, random_state=0).fit(task.X.iloc[train], task.y[train])
             seconds = time.perf_counter() - started
-            error = float(np.sqrt(np.mean((task.y[held_back] - model.predict(task.X.iloc[held_back])) ** 2)))
+            error = float(np.sqrt(np.mean((task.y[held_out] - model.predict(task.X.iloc[held_out])) ** 2)))
             row = {"task": name, "prior": prior, "rmse": error, "fit_seconds": seconds, **results.provenance()}
             results.append("priors", row)
             print(f"{name:12} {prior:10} RMSE {error:.4g} ({seconds:.1f} s)", flush=True)

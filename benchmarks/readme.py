@@ -1,4 +1,4 @@
-"""The two tables of the README, from the rows of Table 1 and of the cost."""
+"""The two tables of the README, from the rows of Table 1 and of the fit times."""
 
 import numpy as np
 import pandas as pd
@@ -12,12 +12,12 @@ from sections.measured import SPLITS, by_split, markdown, rows
 SHOWN = {"csid": "csid", "lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
 
 
-def beside_boosters() -> str:
-    """Mean RMSE beside tuned boosters and the paper, calibration, and the cost of a fit in fits of CatBoost."""
+def compared_with_boosters() -> str:
+    """Mean RMSE of csid, tuned boosters and the paper; coverage and CRPS; fit time relative to CatBoost."""
     found = rows(1)
-    errors, coverage, crps = (by_split(found, figure) for figure in ("rmse", "coverage", "crps"))
-    costs = pd.DataFrame(results.read("cost")).astype({"fit_seconds": float})
-    seconds = costs.groupby(["task", "method"])["fit_seconds"].mean()
+    errors, coverage, crps = (by_split(found, metric) for metric in ("rmse", "coverage", "crps"))
+    times = pd.DataFrame(results.read("cost")).astype({"fit_seconds": float})
+    seconds = times.groupby(["task", "method"])["fit_seconds"].mean()
     lines = []
     for task in problems.TASKS:
         mean = {label: errors[task, method].mean() for method, label in SHOWN.items()}
@@ -33,32 +33,34 @@ def beside_boosters() -> str:
                 f"{seconds[task, 'csid'] / seconds[task, 'catboost']:.1f} ×",
             ]
         )
-    return markdown(["task", *SHOWN.values(), "paper", "covered", "CRPS", "CRPS of CatBoost", "cost"], lines)
+    header = ["task", *SHOWN.values(), "paper", "coverage", "CRPS", "CatBoost's CRPS", "fit time / CatBoost's"]
+    return markdown(header, lines)
 
 
-def as_in_the_paper() -> str:
-    """Our least squares beside the paper's, and whether ours stay within one of its standard deviations."""
+def paper_parity() -> str:
+    """RMSE of our least squares and of the paper's, and whether ours is within one of its standard deviations."""
     errors = by_split(rows(1))
     lines = []
     for task in problems.TASKS:
-        mean, spread = paper.TABLE1[task][paper.CSID]
-        ours, bar = errors[task, paper.CSID], mean + spread
-        verdict = f"{bar:.2f}: {'yes' if ours.mean() <= bar else 'no'}"
-        cells = [f"{ours.mean():.3f} ± {np.std(ours):.3f}", f"{mean:.2f} ± {spread:.2f}", verdict]
+        mean, deviation = paper.TABLE1[task][paper.CSID]
+        ours, limit = errors[task, paper.CSID], mean + deviation
+        verdict = f"{limit:.2f}: {'yes' if ours.mean() <= limit else 'no'}"
+        cells = [f"{ours.mean():.3f} ± {np.std(ours):.3f}", f"{mean:.2f} ± {deviation:.2f}", verdict]
         lines.append([task, *cells])
-    return markdown(["task", "ours", "paper", "at most paper + 1 sd"], lines)
+    return markdown(["task", "csid", "paper", "at most paper + 1 sd"], lines)
 
 
-def fill() -> None:
-    """Both tables, each once all splits of all its methods are there."""
+def fill_readme() -> None:
+    """Write both tables, each as soon as all splits of all its methods are measured."""
     errors = by_split(rows(1))
     needed = {
-        "bayesian": ((*SHOWN, "catboost uncertainty"), beside_boosters),
-        "parity": ((paper.CSID,), as_in_the_paper),
+        "bayesian": ((*SHOWN, "catboost uncertainty"), compared_with_boosters),
+        "parity": ((paper.CSID,), paper_parity),
     }
-    for mark, (methods, made) in needed.items():
-        there = [len(errors.get((task, method), ())) for task in problems.TASKS for method in methods]
-        if min(there) == SPLITS:
-            pages.fill("README.md", mark, made())
+    for mark, (methods, make_table) in needed.items():
+        counts = [len(errors.get((task, method), ())) for task in problems.TASKS for method in methods]
+        if min(counts) == SPLITS:
+            pages.fill("README.md", mark, make_table())
         else:
-            print(f"README.md: the table {mark} stays as it is, {sum(n < SPLITS for n in there)} of its cells to do")
+            missing = sum(count < SPLITS for count in counts)
+            print(f"README.md: table {mark} is unchanged, because {missing} of its cells are not measured yet")

@@ -1,13 +1,13 @@
-"""The recovery phase transition: how many samples identify a random system of rank F.
+"""The phase transition of recovery: how many samples identify a random system of rank F.
 
-    python benchmarks/recovery.py     # resumes; rows in benchmarks/results/recovery.csv, picture in docs/images
+    python benchmarks/recovery.py     # resumes; rows in benchmarks/results/recovery.csv, plot in docs/images
 
-A random tensor of N predictors, I levels and rank F is observed without noise at a number of random cells, given as a
-multiple of F N I, the order of its degrees of freedom. A run succeeds when the relative error on unseen cells is below
-1e-2. The paper expects success from a number of samples proportional to F N I.
+A random tensor with N predictors, I levels and rank F is observed without noise at random cells. Their number is
+given as a multiple of F N I, the order of its degrees of freedom. A run succeeds if the relative error on unobserved
+cells is below 1e-2. The paper expects success when the number of samples is proportional to F N I.
 
-Factors are uniform between 0 and 1; one more system has standard normal factors, whose products have a mean of zero and
-heavy tails: ALS from a random start then needs many times the samples.
+Factors are uniform between 0 and 1. One more system has standard normal factors, whose products have mean zero and
+heavy tails; ALS from a random start then needs many times more samples.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -36,7 +36,7 @@ SUCCESS = 1e-2
 
 
 def relative_error(N: int, I: int, F: int, kind: str, ratio: float, seed: int) -> float:
-    """Error on unseen cells of a fit to random samples of a random system, relative to the system's spread."""
+    """RMSE on unobserved cells of a fit to random samples, relative to the standard deviation of the system."""
     rng = np.random.default_rng([N, I, F, seed])
     factors = rng.uniform(size=(N, I, F)) if kind == "uniform" else rng.standard_normal((N, I, F))
 
@@ -79,7 +79,8 @@ def run(N: int, I: int, F: int, kind: str, ratio: float) -> dict[str, object]:
     }
 
 
-def picture() -> None:
+def plot() -> None:
+    """Save the recovery rates as docs/images/recovery.png."""
     rows = results.read("recovery")
     figure, axis = plt.subplots(figsize=(6.4, 4), layout="constrained")
     for system, marker in zip(SYSTEMS, "osD^vx", strict=True):
@@ -87,17 +88,17 @@ def picture() -> None:
         x, y = zip(*sorted((key(row)[4], float(row["success_rate"])) for row in mine), strict=True)
         label = "{} predictors, {} levels, rank {}, {} factors".format(*system)
         axis.plot(x, y, marker=marker, label=label, linestyle="-" if system[3] == "uniform" else "--")
-    axis.set(xlabel="samples / (F N I)", ylabel="share of systems recovered", ylim=(-0.03, 1.03), xscale="log")
+    axis.set(xlabel="samples / (F N I)", ylabel="fraction of systems recovered", ylim=(-0.03, 1.03), xscale="log")
     axis.set_xticks([1, 2, 3, 4, 6, 8, 16, 32], [1, 2, 3, 4, 6, 8, 16, 32])
     axis.legend(frameon=False, fontsize=8)
     path = problems.REPOSITORY / "docs" / "images" / "recovery.png"
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=130)
-    print(f"picture: {path.relative_to(problems.REPOSITORY)}")
+    print(f"plot: {path.relative_to(problems.REPOSITORY)}")
 
 
 def key(row: dict[str, str]) -> tuple[int, int, int, str, float]:
-    """The setting that a result row belongs to."""
+    """The setting of a result row."""
     return (
         int(row["predictors"]),
         int(row["levels"]),
@@ -115,7 +116,7 @@ def main() -> None:
         for setting, row in zip(todo, pool.map(run, *zip(*todo, strict=True)) if todo else (), strict=True):
             results.append("recovery", row)
             print(*setting, "recovered", row["success_rate"], flush=True)
-    picture()
+    plot()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""Seconds to write the report of a default model and its size, and milliseconds of a what-if answer in Chromium.
+"""The HTML report of a default model: time to write it, size, and latency of the what-if panel in Chromium.
 
     python benchmarks/report.py [--problem bike] [--model FILE] [--moves 200] [--picture docs/images/report.png]
 
-The model is fitted to the training rows of the first split; the report has the figures of the other rows, then of all.
-"write_seconds" are of the first report of a process, "again_seconds" of the second. A what-if answer is the prediction,
-its interval and all Shapley values after a slider has moved, as measured in the page; "open_milliseconds" is from the
-packed model to the drawn page. Without Playwright and Chromium these stay empty. With --picture, nothing is measured,
-and the top of the page is drawn. Rows go to benchmarks/results/report.csv.
+The model is fitted to the training rows of the first split. The report is written for the test rows, then for all
+rows. `write_seconds` is for the first report of a process, `again_seconds` for the second. One what-if update
+computes the prediction, its predictive interval and all Shapley values after a slider has moved, timed in the page.
+`open_milliseconds` is the time from the packed model to the rendered page. Without Playwright and Chromium these
+columns stay empty. With --picture, nothing is measured; a screenshot of the top of the page is saved instead. Rows go
+to benchmarks/results/report.csv.
 """
 
 import argparse
@@ -40,7 +41,7 @@ _MOVES = """(moves) => {
 
 @contextmanager
 def opened(page_file: Path, width: int = 1280, height: int = 900) -> Iterator[Any]:
-    """The page in Chromium, ready."""
+    """The loaded page in Chromium."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -53,19 +54,19 @@ def opened(page_file: Path, width: int = 1280, height: int = 900) -> Iterator[An
 
 
 def in_browser(page_file: Path, moves: int) -> dict[str, str]:
-    """What the page takes to open and to answer; empty where there is no browser."""
+    """Times to open the page and to update the what-if panel; empty without a browser."""
     names = ("open_milliseconds", "what_if_median", "what_if_95", "what_if_slowest", "chromium")
     if shutil.which("chromium") is None:
         return dict.fromkeys(names, "")
     with opened(page_file) as page:
         taken = np.array(page.evaluate(_MOVES, moves))
-        figures = [f"{page.evaluate('() => window.csid.milliseconds'):.0f}"]
-        figures += [f"{figure:.1f}" for figure in (np.median(taken), np.quantile(taken, 0.95), taken.max())]
-        return dict(zip(names, [*figures, page.context.browser.version], strict=True))
+        times = [f"{page.evaluate('() => window.csid.milliseconds'):.0f}"]
+        times += [f"{milliseconds:.1f}" for milliseconds in (np.median(taken), np.quantile(taken, 0.95), taken.max())]
+        return dict(zip(names, [*times, page.context.browser.version], strict=True))
 
 
-def draw(model: Any, X: Any, y: np.ndarray, targets: tuple[str, ...], picture: Path) -> None:
-    """A picture of the top of the page."""
+def save_screenshot(model: Any, X: Any, y: np.ndarray, targets: tuple[str, ...], picture: Path) -> None:
+    """Save a screenshot of the top of the page."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
         model.report(path, X, y, title="Bike rentals by the hour", targets=targets)
@@ -96,9 +97,9 @@ def measure(model: Any, X: Any, y: np.ndarray, about: dict[str, Any], moves: int
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problem", default="bike")
-    parser.add_argument("--model", type=Path, help="where the fitted model is kept, to be used again")
+    parser.add_argument("--model", type=Path, help="file of the fitted model: loaded if it exists, else written")
     parser.add_argument("--moves", type=int, default=200)
-    parser.add_argument("--picture", type=Path, help="where to draw the top of the page of the bike model")
+    parser.add_argument("--picture", type=Path, help="file for a screenshot of the report of the bike model")
     arguments = parser.parse_args()
     problem = problems.load(arguments.problem)
     train, test = problems.split(problem, 0)
@@ -109,7 +110,7 @@ def main() -> None:
         if arguments.model is not None:
             model.save(arguments.model)
     if arguments.picture is not None:
-        draw(model, problem.X.iloc[test], problem.y[test], ("casual", "registered"), arguments.picture)
+        save_screenshot(model, problem.X.iloc[test], problem.y[test], ("casual", "registered"), arguments.picture)
         return
     about = {"problem": problem.name, "predictors": problem.X.shape[1], "rank": model.cpd_.rank}
     measure(model, problem.X.iloc[test], problem.y[test], about, arguments.moves)

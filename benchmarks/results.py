@@ -1,4 +1,4 @@
-"""Result rows in CSV files: a run that was cut off goes on where it stopped.
+"""Result rows in CSV files. An interrupted run resumes: every script skips the rows that its file already has.
 
 The folder is `results` beside this file, or `$CSID_BENCH_RESULTS`.
 """
@@ -20,7 +20,7 @@ FOLDER = Path(os.environ.get("CSID_BENCH_RESULTS", Path(__file__).parent / "resu
 
 
 def provenance() -> dict[str, str]:
-    """Versions and machine, for every row."""
+    """Versions and machine, which every row records."""
     return {
         "csid": csid.__version__,
         "numpy": np.__version__,
@@ -31,7 +31,7 @@ def provenance() -> dict[str, str]:
 
 
 def read(name: str) -> list[dict[str, str]]:
-    """All rows of a result file; none when it does not exist."""
+    """All rows of a result file; an empty list if the file does not exist."""
     path = FOLDER / f"{name}.csv"
     if not path.exists():
         return []
@@ -40,15 +40,15 @@ def read(name: str) -> list[dict[str, str]]:
 
 
 def append(name: str, row: dict[str, Any]) -> None:
-    """Add one row, which has the columns of those before it; the header is written with the first."""
+    """Append one row, which must have the columns of the file; the first row also writes the header."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.csv"
     new = not path.exists()
     if not new:
         with path.open(newline="") as file:
-            there = next(csv.reader(file))
-        if there != list(row):
-            raise ValueError(f"{path} has the columns {there}, but a new row has {list(row)}: move the file away.")
+            columns = next(csv.reader(file))
+        if columns != list(row):
+            raise ValueError(f"{path} has the columns {columns}, but the new row has {list(row)}: move the file away.")
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(row))
         if new:
@@ -56,18 +56,18 @@ def append(name: str, row: dict[str, Any]) -> None:
         writer.writerow(row)
 
 
-def memory(figure: str) -> float:
-    """Megabytes of this process: "VmRSS" in use, "VmHWM" at their peak. NaN where the system is not Linux."""
+def memory_megabytes(entry: str) -> float:
+    """Memory of this process: "VmRSS" is the current value, "VmHWM" the peak. NaN unless the system is Linux."""
     try:
-        return int(re.search(rf"{figure}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024.0
+        return int(re.search(rf"{entry}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024.0
     except OSError:
         return float("nan")
 
 
-def forget_peak() -> float:
-    """Let the peak start anew; returns the memory in use."""
+def reset_peak_memory() -> float:
+    """Restart the measurement of the peak; returns the memory in use."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return float("nan")
-    return memory("VmRSS")
+    return memory_megabytes("VmRSS")

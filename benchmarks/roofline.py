@@ -1,31 +1,34 @@
-"""How near the accumulation of the normal equations comes to what the machine can do: its roofline.
+"""Roofline of the accumulation of the normal equations: its rate compared with the limits of the machine.
 
     python benchmarks/roofline.py [--quick]      # resumes; rows in benchmarks/results/roofline.csv
 
-All modes of 1,000,000 x 10, 25 levels, for ranks 8 to 64, on levels ("constant") and between them ("linear"), in double
-and single precision, on one thread and on all. Beside each, in turns with it, the rate of BLAS on square matrices of
-the same precision and the bandwidth of a triad a = b + s c on arrays beyond the cache. Each figure is the best of its
-rounds.
+All modes of 1,000,000 x 10, 25 levels, for ranks 8 to 64, on levels ("constant") and between levels ("linear"), in
+double and single precision, on one thread and on all. The rate of BLAS on square matrices of the same precision, and
+the bandwidth of a triad a = b + s c on arrays larger than the cache, are measured in the same interleaved rounds.
+Each result is the best of its rounds.
 
-Operations are those the sums need, per row and mode: of the symmetric q qᵀ one triangle. Bytes are those read from main
-memory: codes, positions, roots of weights and targets; factors, products and sums stay in the cache. With --quick, on a
-tenth of the rows, and nothing is stored.
+Operations are the ones that the sums need, per row and mode, with one triangle of the symmetric q qᵀ. Bytes are those
+read from main memory: codes, positions, roots of weights and targets; factors, products and sums stay in the cache.
+With
+--quick, a tenth of the rows is used, and nothing is stored.
 """
 
 import argparse
 import itertools
 import os
-import time
-from collections.abc import Callable
 
 import numpy as np
 from numba import njit
 from threadpoolctl import threadpool_limits
 
 import results
-from csid._fit.factors import Factors, random_factors
-from csid._fit.problem import Problem
-from csid._fit.statistics import Workers, level_sums, partial_products, row_parts
+from csid._kernels.threads import Workers, row_parts
+from csid.data.problem import Problem
+from csid.data.statistics import level_sums, partial_products
+from csid.inference.starts import random_factors
+from csid.tensor.cells import Cells
+from csid.tensor.factors import Factors
+from timing import least_seconds
 
 THREADS = os.cpu_count() or 1
 ROWS, PREDICTORS, LEVELS = 1_000_000, 10, 25
@@ -34,16 +37,18 @@ GEMM_SIZE, TRIAD_SIZE, ROUNDS = 2_000, 32_000_000, 3
 
 
 def problem(rows: int, interpolation: str) -> Problem:
-    """Random samples on the levels, or between them."""
+    """Random samples on the levels, or between levels."""
     rng = np.random.default_rng(0)
     levels = np.full(PREDICTORS, LEVELS, dtype=np.intp)
     between = rows if interpolation == "linear" else 0
     return Problem(
-        codes=rng.integers(LEVELS - 1, size=(rows, PREDICTORS), dtype=np.uint8),
-        fractions=rng.random((between, PREDICTORS), np.float32),
+        Cells(
+            rng.integers(LEVELS - 1, size=(rows, PREDICTORS), dtype=np.uint8),
+            rng.random((between, PREDICTORS), np.float32),
+            levels,
+        ),
         weights=np.ones(rows),
         targets=rng.standard_normal((rows, 1)),
-        levels=levels,
         ordered=levels,
         marginals=tuple(np.full(LEVELS, 1.0 / LEVELS) for _ in range(PREDICTORS)),
     )
@@ -78,19 +83,7 @@ def triad(a: np.ndarray, b: np.ndarray, c: np.ndarray, workers: Workers) -> None
     workers.map(lambda part: add_scaled(a, b, c, *part), row_parts(len(a)))
 
 
-def least_seconds(*contenders: Callable[[], object]) -> list[float]:
-    """Least wall time of each, after one run that compiles and warms up; they take turns."""
-    least = [np.inf] * len(contenders)
-    for turn in range(ROUNDS + 1):
-        for at, contender in enumerate(contenders):
-            started = time.perf_counter()
-            contender()
-            if turn > 0:
-                least[at] = min(least[at], time.perf_counter() - started)
-    return least
-
-
-def measured(samples: Problem, rank: int, interpolation: str, precision: str, threads: int) -> dict[str, float]:
+def measure(samples: Problem, rank: int, interpolation: str, precision: str, threads: int) -> dict[str, float]:
     factors = random_factors(samples, rank, np.random.default_rng(0))
     if precision == "single":
         factors = factors.rounded()
@@ -98,7 +91,10 @@ def measured(samples: Problem, rank: int, interpolation: str, precision: str, th
     streams = [np.zeros(TRIAD_SIZE) for _ in range(3)]
     with Workers(threads) as workers, threadpool_limits(threads):
         ours, gemm, stream = least_seconds(
-            lambda: accumulate(samples, factors, workers), lambda: square @ square, lambda: triad(*streams, workers)
+            lambda: accumulate(samples, factors, workers),
+            lambda: square @ square,
+            lambda: triad(*streams, workers),
+            rounds=ROUNDS,
         )
     needed, read = operations(rank, interpolation), bytes_read(interpolation, precision)
     return {
@@ -120,13 +116,13 @@ def main() -> None:
     for interpolation in INTERPOLATIONS:
         samples = problem(ROWS // 10 if quick else ROWS, interpolation)
         for threads, precision, rank in itertools.product(sorted({1, THREADS}), PRECISIONS, RANKS):
-            what = dict(zip(keys, (rank, interpolation, precision, threads), strict=True))
-            if tuple(map(str, what.values())) in done:
+            setting = dict(zip(keys, (rank, interpolation, precision, threads), strict=True))
+            if tuple(map(str, setting.values())) in done:
                 continue
-            figures = measured(samples, **what)
+            metrics = measure(samples, **setting)
             if not quick:
-                results.append("roofline", what | figures | results.provenance())
-            print(*what.values(), *(f"{key} {value:.4g}" for key, value in figures.items()), flush=True)
+                results.append("roofline", setting | metrics | results.provenance())
+            print(*setting.values(), *(f"{key} {value:.4g}" for key, value in metrics.items()), flush=True)
 
 
 if __name__ == "__main__":

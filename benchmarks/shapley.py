@@ -1,18 +1,18 @@
-"""Seconds for exact Shapley values: csid's default model beside trees and beside sampling, in the same run.
+"""Time for exact Shapley values of csid's default model, compared with trees and with sampling, in the same run.
 
     python benchmarks/shapley.py [--problem protein] [--rows 10000] [--background 100] [--tree-rows 1000]
 
-Trees: csid explains with independent marginals, then over a background of rows. `shap.TreeExplainer` explains 1,000
-trees of LightGBM over the same background ("interventional"), the same game; LightGBM's own `pred_contrib` explains
-them with another game, whose distribution follows the splits of the trees. `largest_gap` is how far values and mean
-prediction miss the prediction, relative to the spread of y. Each figure is of the second of two calls, the first on
-ten rows. What goes over a background is measured on part of the rows. Rows go to benchmarks/results/shapley.csv.
+Trees: csid computes Shapley values with independent marginals, and with background rows. `shap.TreeExplainer` explains
+1,000 trees of LightGBM with the same background rows ("interventional"), which is the same game. LightGBM's own
+`pred_contrib` plays a different game, whose distribution follows the splits of the trees. `largest_gap` is the largest
+difference between a prediction and the sum of its values and the mean prediction, relative to the standard deviation of
+y. Every time is that of a second call, after a first call on ten rows. Methods with background rows are measured on
+fewer rows. Rows go to benchmarks/results/shapley.csv.
 
-Sampling: explainers that know no more of a model than its predictions play csid's own game with csid's own model. A
-predictor outside a coalition is missing, so that a coalition costs them one prediction, and all coalitions of a row are
-predicted in one call. `error` is the root mean square of what they miss the exact values by, relative to that of the
-exact values. With few predictors all 2^N coalitions can be predicted instead, which is exact too: the last row. Rows go
-to benchmarks/results/shapley_sampling.csv.
+Sampling: model-agnostic explainers play csid's own game on csid's own model. A predictor outside a coalition is
+missing, so a coalition costs one prediction; all coalitions of a row are predicted in one call. `error` is the root
+mean square error, relative to the root mean square of the exact values. With few predictors all 2^N coalitions can be
+predicted instead, which is exact too: the last row. Rows go to benchmarks/results/shapley_sampling.csv.
 
 Needs the packages shap and shapiq.
 """
@@ -21,6 +21,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import shap
@@ -34,31 +35,34 @@ from csid.explain import shapley_values
 
 TREES = 1000
 BUDGETS = (190, 1900, 19000)
-"""Predictions of a row for a sampling explainer."""
+"""Predictions per row for a sampling explainer."""
+
+
+class Explained(NamedTuple):
+    """What Shapley values have to add up to: predictions less their mean, relative to a scale."""
+
+    predictions: np.ndarray
+    mean: float
+    scale: float
 
 
 def measure(
-    name: str,
-    about: dict[str, object],
-    explain: Callable[[int], np.ndarray],
-    rows: int,
-    predictions: np.ndarray,
-    mean: float,
-    spread: float,
+    name: str, about: dict[str, object], explain: Callable[[int], np.ndarray], rows: int, explained: Explained
 ) -> None:
-    """Explain some rows, and write down how long it took and whether it adds up."""
+    """Explain some rows, and store the time and the largest violation of additivity."""
     explain(10)
     started = time.perf_counter()
     values = explain(rows)
     seconds = time.perf_counter() - started
-    gap = float(np.abs(values.sum(axis=1) + mean - predictions[:rows]).max() / spread)
+    gaps = np.abs(values.sum(axis=1) + explained.mean - explained.predictions[:rows])
+    gap = float(gaps.max() / explained.scale)
     row = about | {"method": name, "rows": rows, "seconds": f"{seconds:.3f}", "largest_gap": f"{gap:.1e}"}
     print(row)
     results.append("shapley", row | results.provenance())
 
 
 def sample(model: BayesianCSIDRegressor, X: np.ndarray, about: dict[str, object]) -> None:
-    """Explain rows by sampling, with more and more predictions, and write down the time and the error."""
+    """Explain rows by sampling, with increasing numbers of predictions, and store the time and the error."""
     rows, N = X.shape
     exact = shapley_values(model, X)
 
@@ -81,7 +85,7 @@ def sample(model: BayesianCSIDRegressor, X: np.ndarray, about: dict[str, object]
     explainers = {"shap.PermutationExplainer": by_shap, "shapiq.PermutationSamplingSV": by_permutations}
     runs = [(name, explain, budget) for name, explain in explainers.items() for budget in BUDGETS]
     for name, explain, budget in [*runs, ("shapiq.ExactComputer", by_all_coalitions, 2**N)]:
-        explain(BUDGETS[0])  # compiled, and read from the disk
+        explain(BUDGETS[0])  # compile, and load caches from disk
         started = time.perf_counter()
         values = np.array(explain(budget))
         seconds = time.perf_counter() - started
@@ -95,11 +99,11 @@ def sample(model: BayesianCSIDRegressor, X: np.ndarray, about: dict[str, object]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problem", default="protein")
-    parser.add_argument("--rows", type=int, default=10_000, help="to explain")
-    parser.add_argument("--background", type=int, default=100, help="rows of the background")
-    parser.add_argument("--data-rows", type=int, default=1000, help="to explain with csid over the background")
-    parser.add_argument("--tree-rows", type=int, default=1000, help="to explain with shap.TreeExplainer")
-    parser.add_argument("--sampled-rows", type=int, default=10, help="to explain by sampling")
+    parser.add_argument("--rows", type=int, default=10_000, help="rows to explain")
+    parser.add_argument("--background", type=int, default=100, help="number of background rows")
+    parser.add_argument("--data-rows", type=int, default=1000, help="rows to explain with csid and the background")
+    parser.add_argument("--tree-rows", type=int, default=1000, help="rows to explain with shap.TreeExplainer")
+    parser.add_argument("--sampled-rows", type=int, default=10, help="rows to explain by sampling")
     parser.add_argument("--effort", default="default", choices=["fast", "default", "best"])
     arguments = parser.parse_args()
     problem = problems.load(arguments.problem)
@@ -107,47 +111,48 @@ def main() -> None:
     X, y = table.to_numpy(dtype=float), problem.y
     train, test = problems.split(problem, 0)
     order = np.concatenate([test, train])[: arguments.rows]
-    explained, background = X[order], X[train[: arguments.background]]
-    spread = float(np.std(y))
+    X_explained, background = X[order], X[train[: arguments.background]]
+    scale = float(np.std(y))
     about = {"problem": problem.name, "threads": os.cpu_count(), "background": 0}
 
     model = BayesianCSIDRegressor(effort=arguments.effort, random_state=0).fit(X[train], y[train])
     about["components"] = model.cpd_.rank
     print(f"csid has {model.cpd_.rank} components on {model.encoding_.levels.tolist()} levels")
-    values = model.predict(explained)
+    predictions = model.predict(X_explained)
 
     def by_csid(rows: int) -> np.ndarray:
-        return shapley_values(model, explained[:rows])
+        return shapley_values(model, X_explained[:rows])
 
     def by_csid_with_draws(rows: int) -> np.ndarray:
-        return shapley_values(model, explained[:rows], draws=True).mean
+        return shapley_values(model, X_explained[:rows], draws=True).mean
 
-    def by_csid_over_rows(rows: int) -> np.ndarray:
-        return shapley_values(model, explained[:rows], background=background)
+    def by_csid_with_background(rows: int) -> np.ndarray:
+        return shapley_values(model, X_explained[:rows], background=background)
 
     mean = float(model.cpd_.mean()[0])
-    measure("csid", about, by_csid, arguments.rows, values, mean, spread)
-    measure("csid with intervals", about, by_csid_with_draws, arguments.rows, values, mean, spread)
-    over_rows = about | {"background": arguments.background}
-    mean = float(model.predict(background).mean())
-    measure("csid", over_rows, by_csid_over_rows, arguments.data_rows, values, mean, spread)
+    explained = Explained(predictions, mean, scale)
+    measure("csid", about, by_csid, arguments.rows, explained)
+    measure("csid with intervals", about, by_csid_with_draws, arguments.rows, explained)
+    with_background = about | {"background": arguments.background}
+    explained = Explained(predictions, float(model.predict(background).mean()), scale)
+    measure("csid", with_background, by_csid_with_background, arguments.data_rows, explained)
 
-    sample(model, explained[: arguments.sampled_rows], about)
+    sample(model, X_explained[: arguments.sampled_rows], about)
 
     trees = LGBMRegressor(n_estimators=TREES, random_state=0, verbose=-1).fit(X[train], y[train])
-    about["components"] = over_rows["components"] = TREES
-    values = trees.predict(explained)
+    about["components"] = with_background["components"] = TREES
+    predictions = trees.predict(X_explained)
     explainer = shap.TreeExplainer(trees, background, feature_perturbation="interventional")
 
     def by_lightgbm(rows: int) -> np.ndarray:
-        return trees.predict(explained[:rows], pred_contrib=True)  # the last column is the mean
+        return trees.predict(X_explained[:rows], pred_contrib=True)  # the last column is the mean
 
     def by_shap(rows: int) -> np.ndarray:
-        return explainer.shap_values(explained[:rows], check_additivity=False)
+        return explainer.shap_values(X_explained[:rows], check_additivity=False)
 
-    measure("lightgbm pred_contrib", about, by_lightgbm, arguments.rows, values, 0.0, spread)
-    mean = float(explainer.expected_value)
-    measure("shap.TreeExplainer", over_rows, by_shap, arguments.tree_rows, values, mean, spread)
+    measure("lightgbm pred_contrib", about, by_lightgbm, arguments.rows, Explained(predictions, 0.0, scale))
+    explained = Explained(predictions, float(explainer.expected_value), scale)
+    measure("shap.TreeExplainer", with_background, by_shap, arguments.tree_rows, explained)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""Fits by blocks of rows beside those that see all rows at a time.
+"""The stochastic solver, which updates on blocks of rows, compared with sweeps over all rows.
 
     python benchmarks/stochastic.py [--rows 10000000] [--posterior-rows 300000] [--quick]
 
-Resumes. Two systems of ten predictors with noise: a sum of eight products of waves, and Friedman's function with five
-predictors that do nothing.
+Resumes. Two noisy systems with ten predictors: a sum of eight products of waves, and Friedman's function, in which five
+predictors are irrelevant.
 
-Least squares (results/stochastic.csv): held-out error by passes over the rows, at rank 16, on 64 levels, from the same
-start. A pass visits each row once for an update of all factors: ALS makes 20 of them, blocks six.
+Least squares (results/stochastic.csv): held-out RMSE after each pass over the rows, at rank 16, on 64 levels, from the
+same start. One pass visits each row once for an update of all factors: ALS makes 20 passes, the stochastic solver six.
 
-Posterior (results/stochastic_posterior.csv): error, 90 % intervals and what the model does not know, under one prior,
-of the exact sampler (twice, with other seeds) and of the one by blocks. With --quick, on 100,000 rows, and nothing is
+Posterior (results/stochastic_posterior.csv): RMSE, 90 % predictive intervals and model uncertainty under one prior, for
+the exact sampler (with two seeds) and for the row-block sampler. With --quick, 100,000 rows are used and nothing is
 stored.
 """
 
@@ -24,11 +24,11 @@ from csid import BayesianCSIDRegressor, CSIDRegressor
 PREDICTORS, HELD_OUT, POSTERIOR_HELD_OUT, NOISE = 10, 200_000, 20_000, 0.5
 RANK, LEVELS = 16, 64
 PASSES = {"als": 20, "stochastic": 6}
-SAMPLERS = {"exact": ("gibbs", 0), "exact, other seed": ("gibbs", 1), "by blocks": ("stochastic", 0)}
+SAMPLERS = {"exact": ("gibbs", 0), "exact, second seed": ("gibbs", 1), "row blocks": ("stochastic", 0)}
 
 
 def waves(X: np.ndarray) -> np.ndarray:
-    """A sum of eight products, each of a wave in every predictor."""
+    """A sum of eight products; each product has one wave per predictor."""
     rng = np.random.default_rng(99)
     values = np.zeros(len(X))
     for _ in range(8):
@@ -49,7 +49,7 @@ SYSTEMS = {"waves": waves, "friedman": friedman}
 
 
 def table(system: str, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Predictors, and targets of a spread of one, before noise that is half of that."""
+    """Predictors, and standardised targets plus noise with a standard deviation of 0.5."""
     rng = np.random.default_rng(0)
     X = rng.random((rows, PREDICTORS), np.float32)
     values = SYSTEMS[system](X)
@@ -57,7 +57,7 @@ def table(system: str, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def curve(solver: str, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
-    """Held-out RMSE after each pass, and seconds of a pass."""
+    """Held-out RMSE after each pass, and seconds per pass."""
     model = CSIDRegressor(
         rank=RANK,
         levels=LEVELS,
@@ -75,7 +75,7 @@ def curve(solver: str, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]
 
 
 def posterior(sampler: str, X: np.ndarray, y: np.ndarray) -> tuple[dict[str, float], np.ndarray]:
-    """Figures of the predictions of held-out rows, and their means."""
+    """Metrics of the predictions of held-out rows, and the predicted means."""
     solver, seed = SAMPLERS[sampler]
     model = BayesianCSIDRegressor(rank=RANK, prior="medium", solver=solver, random_state=seed)
     started = time.perf_counter()
@@ -83,24 +83,24 @@ def posterior(sampler: str, X: np.ndarray, y: np.ndarray) -> tuple[dict[str, flo
     seconds = time.perf_counter() - started
     rows, targets = X[-HELD_OUT:][:POSTERIOR_HELD_OUT], y[-HELD_OUT:][:POSTERIOR_HELD_OUT]
     mean, (lower, upper) = model.predict(rows), model.predict_interval(rows, 0.9)
-    figures = {
+    metrics = {
         "rmse": float(np.sqrt(np.mean((mean - targets) ** 2))),
         "coverage": float(np.mean((lower < targets) & (targets < upper))),
         "width": float(np.mean(upper - lower)),
-        "unknown": float(model.predict_uncertainty(rows).model.mean()),
+        "model_uncertainty": float(model.predict_uncertainty(rows).model.mean()),
         "seconds": seconds,
     }
-    return figures, mean
+    return metrics, mean
 
 
 def measure_curves(rows: int, store: bool) -> None:
     done = {(row["system"], row["rows"], row["solver"]) for row in results.read("stochastic")} if store else set()
     for system in SYSTEMS:
-        left = [solver for solver in PASSES if (system, str(rows), solver) not in done]
-        X, y = table(system, rows + HELD_OUT) if left else (None, None)
-        for solver in left:
+        missing = [solver for solver in PASSES if (system, str(rows), solver) not in done]
+        X, y = table(system, rows + HELD_OUT) if missing else (None, None)
+        for solver in missing:
             errors, seconds = curve(solver, X, y)
-            print(system, rows, solver, f"{seconds:.2f} s a pass", *(f"{error:.5f}" for error in errors), flush=True)
+            print(system, rows, solver, f"{seconds:.2f} s per pass", *(f"{error:.5f}" for error in errors), flush=True)
             for number, error in enumerate(errors, start=1):
                 row = {"system": system, "rows": rows, "solver": solver, "pass": number, "rmse": error}
                 if store:
@@ -114,9 +114,9 @@ def measure_posteriors(rows: int, store: bool) -> None:
             continue
         X, y = table(system, rows + HELD_OUT)
         found = {sampler: posterior(sampler, X, y) for sampler in SAMPLERS}
-        for sampler, (figures, mean) in found.items():
-            off = float(np.sqrt(np.mean((mean - found["exact"][1]) ** 2)))
-            row = {"system": system, "rows": rows, "sampler": sampler, **figures, "off": off}
+        for sampler, (metrics, mean) in found.items():
+            difference = float(np.sqrt(np.mean((mean - found["exact"][1]) ** 2)))
+            row = {"system": system, "rows": rows, "sampler": sampler, **metrics, "mean_difference": difference}
             print(*row.values(), flush=True)
             if store:
                 results.append("stochastic_posterior", row | results.provenance())
@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--posterior-rows", type=int, default=300_000)
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
-    curve("als", *table("friedman", 2 * HELD_OUT))  # compiles
+    curve("als", *table("friedman", 2 * HELD_OUT))  # compile
     measure_curves(100_000 if given.quick else given.rows, not given.quick)
     measure_posteriors(100_000 if given.quick else given.posterior_rows, not given.quick)
 

@@ -1,13 +1,13 @@
-"""The rows of the paper's four tables, and of more.
+"""Measure the paper's four tables, with more methods than the paper has.
 
     python benchmarks/tables.py [--table 1 2 3 4] [--cases '30 %'] [--splits 10] [--methods csid ...] [task ...]
 
-Every method sees the same random 80/20 splits, with settings tuned once a problem (tune.py). Rows that are already in
-results/table1.csv to table4.csv are not made again. Seconds and memory are those of this run, however busy the machine.
+All methods get the same random 80/20 splits, with settings tuned once per problem (tune.py). Rows that are already in
+results/table1.csv to table4.csv are skipped. Seconds and memory are those of this run, also if the machine was busy.
 
-Table 2 hides cells of the predictors; one fit is scored twice: on test rows as they are, and on test rows with cells
-hidden as well. Its settings are those of Table 1. Table 3 has several outputs, whose squared errors are summed. In
-Table 4 a row is a student, whose other grades every method knows.
+Table 2 hides cells of the predictors. Each fit is scored twice: on complete test rows, and on test rows with hidden
+cells. It uses the settings of Table 1. Table 3 has several outputs, whose squared errors are summed. In Table 4 a row
+is a student, and the predictors are the other grades of that student.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,8 @@ import problems
 import results
 from methods import METHODS
 from methods.method import Method, Settings, categories
-from problems import Problem
-from scores import mae, quantile_figures, rmse
+from metrics import coverage_and_crps, mae, rmse
+from problems import BenchmarkProblem
 from tune import tuned
 
 SPLITS, FEW_SPLITS, FEW_ROWS = 10, 3, 5_000
@@ -35,20 +35,22 @@ SPLITS, FEW_SPLITS, FEW_ROWS = 10, 3, 5_000
 
 @dataclass(frozen=True)
 class Case:
-    """Which cells are hidden: a share, at random or by value."""
+    """Which cells are hidden: a fraction of them, at random or by value; and how much of it is measured."""
 
-    share: float = 0.0
+    fraction: float = 0.0
     by_value: bool = False
     splits: int = SPLITS
     most_rows: int | None = None
 
     @property
     def name(self) -> str:
-        return f"{100 * self.share:.0f} %{' by value' if self.by_value else ''}"
+        return f"{100 * self.fraction:.0f} %{' by value' if self.by_value else ''}"
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
+    """The problems, methods and cases of one table."""
+
     problems: Callable[[], tuple[str, ...]]
     methods: tuple[str, ...]
     cases: tuple[Case, ...] = (Case(),)
@@ -57,7 +59,7 @@ class Table:
 BASELINES = ("ridge", "svr rbf", "svr polynomial", "tree", "mlp 1", "mlp 3", "mlp 5")
 BOOSTERS = ("lightgbm", "xgboost", "catboost", "hist boosting")
 TABLES = {
-    1: Table(
+    1: PaperTable(
         lambda: problems.TASKS,
         (
             "ridge",
@@ -77,7 +79,7 @@ TABLES = {
             "csid",
         ),
     ),
-    2: Table(
+    2: PaperTable(
         lambda: problems.TASKS,
         ("ridge", "tree", *BOOSTERS, "svr rbf", "svr polynomial", "mlp 5", "csid rank-one pmf", "csid"),
         (
@@ -87,11 +89,11 @@ TABLES = {
             Case(0.3, by_value=True, splits=FEW_SPLITS, most_rows=FEW_ROWS),
         ),
     ),
-    3: Table(
+    3: PaperTable(
         lambda: problems.JOINT,
         ("ridge", "tree", "mlp 1", "mlp 3", "mlp 5", "catboost joint", "csid als paper", "csid", "csid one by one"),
     ),
-    4: Table(
+    4: PaperTable(
         problems.grade_tasks,
         (
             "mean",
@@ -106,7 +108,7 @@ TABLES = {
         ),
     ),
 }
-QUICK = {  # problems and methods of --quick
+QUICK = {  # problems and methods with --quick
     1: (("energy1", "concrete"), ("ridge", "tree", "lightgbm", "csid als paper", "csid")),
     2: (("energy1",), ("ridge", "tree", "lightgbm", "csid")),
     3: (("energy",), ("ridge", "tree", "csid als paper", "csid")),
@@ -115,83 +117,91 @@ QUICK = {  # problems and methods of --quick
 QUICK_WITHOUT_DATA = {number: ((problems.SYNTHETIC,), QUICK[number][1]) for number in (1, 2)}
 
 
-def measure(
-    method: Method, settings: Settings, train: Problem, tests: list[Problem], rows: tuple, seed: int, threads: int
-) -> Iterator[dict[str, Any]]:
-    """Fit to the training rows of one problem, and score on the test rows of others."""
-    X = method.prepare(train.X).iloc[rows[0]]
-    y, y_test = train.y[rows[0]], train.y[rows[1]]
-    model = method.make(settings, categories(X), seed, threads)
-    in_use = results.forget_peak()
+class Run(NamedTuple):
+    """One fit of a method, with its settings, on one split."""
+
+    method: Method
+    settings: Settings
+    seed: int
+    threads: int
+
+
+def measure(run: Run, train: BenchmarkProblem, tests: list[BenchmarkProblem]) -> Iterator[dict[str, Any]]:
+    """Fit to the training rows of one problem, and compute the metrics on the test rows of others."""
+    method = run.method
+    train_rows, test_rows = problems.split(train, run.seed)
+    X = method.prepare(train.X).iloc[train_rows]
+    y, y_test = train.y[train_rows], train.y[test_rows]
+    model = method.make(run.settings, categories(X), run.seed, run.threads)
+    memory_before = results.reset_peak_memory()
     started = time.perf_counter()
     model.fit(X, y)
     fit_seconds = time.perf_counter() - started
     for test in tests:
-        X_test = method.prepare(test.X).iloc[rows[1]]
+        X_test = method.prepare(test.X).iloc[test_rows]
         started = time.perf_counter()
         predicted = np.asarray(model.predict(X_test))
-        figures = {
+        metrics = {
             "rmse": rmse(y_test, predicted),
             "mae": mae(y_test, predicted),
             "crps": np.nan,
             "coverage": np.nan,
             "fit_seconds": fit_seconds,
             "predict_seconds": time.perf_counter() - started,
-            "peak_megabytes": results.memory("VmHWM") - in_use,
+            "peak_megabytes": results.memory_megabytes("VmHWM") - memory_before,
         }
         if method.quantiles is not None and y_test.ndim == 1:
-            figures["coverage"], figures["crps"] = quantile_figures(y_test, method.quantiles(model, X_test))
-        yield figures
+            metrics["coverage"], metrics["crps"] = coverage_and_crps(y_test, method.quantiles(model, X_test))
+        yield metrics
 
 
-def skipped(problem: Problem, method: Method) -> bool:
-    """Whether a method is left out, since it takes too long with so many rows."""
+def skipped(problem: BenchmarkProblem, method: Method) -> bool:
+    """Whether a method is left out, because it takes too long with so many training rows."""
     return method.most_rows is not None and 0.8 * len(problem.y) > method.most_rows
 
 
-def run(number: int, case: Case, name: str, problem: Problem, splits: int, threads: int) -> None:
-    """The rows of one method on one problem that are not there yet."""
+def measure_missing(number: int, case: Case, name: str, problem: BenchmarkProblem, splits: int, threads: int) -> None:
+    """Measure the rows of one method on one problem that are not stored yet."""
     method = METHODS[name]
-    there = {
+    stored = {
         (int(row["split"]), row["hidden"])
         for row in results.read(f"table{number}")
         if (row["task"], row["method"]) == (problem.name, name)
     }
-    protocols = ("train", "both") if case.share else ("none",)
-    hidden = [f"{case.name} {protocol}" if case.share else protocol for protocol in protocols]
+    hidden = [f"{case.name} train", f"{case.name} both"] if case.fraction else ["none"]
     splits = min(splits, method.most_splits)
-    todo = [split for split in range(splits) if not all((split, one) in there for one in hidden)]
+    todo = [split for split in range(splits) if not all((split, protocol) in stored for protocol in hidden)]
     if not todo or skipped(problem, method):
         return
     settings = tuned(problem, name, threads)
     for split in todo:
-        holed = problems.hide(problem, case.share, case.by_value, split) if case.share else problem
-        tests = [problem, holed] if case.share else [problem]
-        rows = problems.split(problem, split)
-        for one, figures in zip(hidden, measure(method, settings, holed, tests, rows, split, threads), strict=True):
+        train = problems.hide(problem, case.fraction, case.by_value, split) if case.fraction else problem
+        tests = [problem, train] if case.fraction else [problem]
+        found = measure(Run(method, settings, split, threads), train, tests)
+        for protocol, metrics in zip(hidden, found, strict=True):
             row = {
                 "task": problem.name,
                 "split": split,
                 "method": name,
-                "hidden": one,
+                "hidden": protocol,
                 "settings": json.dumps(settings),
-                **figures,
+                **metrics,
                 "threads": threads,
                 "library": f"{method.library} {version(method.library)}",
                 **results.provenance(),
             }
             results.append(f"table{number}", row)
             shown = f"RMSE {row['rmse']:.4g}  fit {row['fit_seconds']:.2f} s"
-            print(f"table {number}  {problem.name:16} {split} {name:20} {one:14} {shown}", flush=True)
+            print(f"table {number}  {problem.name:16} {split} {name:20} {protocol:14} {shown}", flush=True)
 
 
 def compile_first() -> None:
-    """So that no row has the seconds of compiling."""
+    """Compile all kernels, so that compilation is not part of any measured time."""
     from csid import BayesianCSIDRegressor, CSIDRegressor
 
     X = np.random.default_rng(0).uniform(size=(300, 2))
-    for kind in (BayesianCSIDRegressor, CSIDRegressor):
-        kind(random_state=0).fit(X, X.sum(axis=1)).predict(X)
+    for estimator in (BayesianCSIDRegressor, CSIDRegressor):
+        estimator(random_state=0).fit(X, X.sum(axis=1)).predict(X)
 
 
 def main() -> None:
@@ -201,17 +211,17 @@ def main() -> None:
     parser.add_argument("--splits", type=int)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--methods", nargs="*", choices=list(METHODS))
-    parser.add_argument("--cases", nargs="*", help="of Table 2, by name, such as '30 %%'")
+    parser.add_argument("--cases", nargs="*", help="cases of Table 2 by name, for example '30 %%'")
     parser.add_argument("--quick", action="store_true", help="one split of a few problems and methods")
     chosen = parser.parse_args()
     warnings.filterwarnings("ignore")
     compile_first()
     if chosen.quick:
         if not problems.data_at_hand():
-            print("no folder of data sets (CSID_DATA): the synthetic problem only")
+            print("CSID_DATA is not set: measuring the synthetic problem only")
         for number, (tasks, methods) in (QUICK if problems.data_at_hand() else QUICK_WITHOUT_DATA).items():
             for name, task in itertools.product(methods, tasks):
-                run(number, TABLES[number].cases[0], name, problems.load(task), 1, chosen.threads)
+                measure_missing(number, TABLES[number].cases[0], name, problems.load(task), 1, chosen.threads)
         return
     for number in chosen.table:
         table = TABLES[number]
@@ -220,7 +230,8 @@ def main() -> None:
             for task in chosen.task or table.problems():
                 problem = problems.load(task)
                 if case.most_rows is None or len(problem.y) <= case.most_rows:
-                    run(number, case, name, problem, min(chosen.splits or SPLITS, case.splits), chosen.threads)
+                    splits = min(chosen.splits or SPLITS, case.splits)
+                    measure_missing(number, case, name, problem, splits, chosen.threads)
 
 
 if __name__ == "__main__":

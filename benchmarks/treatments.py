@@ -1,14 +1,17 @@
-"""Treatments of missing cells by the sampler, each on its own, on training rows only.
+"""The sampler's treatments of missing cells, each on its own, on training rows only.
 
-    python benchmarks/treatments.py [--folds 1] [task ...]      # resumes; results/treatments.csv; fills decision 0012
+    python benchmarks/treatments.py [--folds 1] [task ...]      # resumes; results/treatments.csv; updates decision 0012
 
-The training rows of the first split of each task, at most 8,000 of them, are cut in five; 30 % of the cells are hidden,
-and a fifth is scored by a model of the rest: as it is, and with its own cells hidden. Fits are of `effort="fast"`.
+At most 8,000 training rows of the first split of each task are cut into five folds, and 30 % of the cells are hidden.
+One fold is scored by a model fitted to the rest: with its cells complete, and with cells hidden. Fits use
+`effort="fast"`.
 """
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,42 +20,39 @@ import pages
 import problems
 import results
 from csid import BayesianCSIDRegressor
-from csid.coding import Coding
-from scores import rmse
+from csid.inference.sampling import SamplingOptions
+from metrics import rmse
 
-AVERAGED = Coding("auto", "linear", "marginalize", merge=True)
-TREATMENTS = {
-    "averaged, rank one": (AVERAGED, False),
-    "a level": (replace(AVERAGED, missing="level"), False),
-    "drawn, heed 1": (AVERAGED, True),
-    "drawn, heed 0.25": (replace(AVERAGED, heed=0.25), True),
-    "drawn, heed 0": (replace(AVERAGED, heed=0.0), True),
+
+def imputing(likelihood_power: float) -> type[BayesianCSIDRegressor]:
+    """An estimator that draws missing cells with this likelihood power, instead of the one that a pilot prefers."""
+
+    class ImputingRegressor(BayesianCSIDRegressor):
+        def _options(self) -> SamplingOptions:
+            return replace(super()._options(), missing="marginalize", likelihood_powers=(likelihood_power,))
+
+    return ImputingRegressor
+
+
+TREATMENTS: dict[str, Callable[..., BayesianCSIDRegressor]] = {
+    "marginalized, rank-one PMF": partial(BayesianCSIDRegressor, missing="marginalize", pmf_rank=1),
+    "missing as a level": partial(BayesianCSIDRegressor, missing="level"),
+    "imputed, likelihood power 1": imputing(1.0),
+    "imputed, likelihood power 0.25": imputing(0.25),
+    "imputed, likelihood power 0": imputing(0.0),
 }
-SHARE, MOST_ROWS = 0.3, 8_000
+HIDDEN_FRACTION, MOST_ROWS = 0.3, 8_000
 
 
-def fitted(treatment: str, X, y, fold: int) -> BayesianCSIDRegressor:
-    """A model with this treatment, whatever a pilot would say."""
-    coding, joint = TREATMENTS[treatment]
-    model = BayesianCSIDRegressor(effort="fast", random_state=fold)
-
-    def codings(table, rng) -> list[Coding]:
-        pmf = model._fit_pmf(table.X, np.arange(len(table)), table.weights, rng) if joint else None
-        return [replace(coding, pmf=pmf)]
-
-    model._codings = codings
-    return model.fit(X, y)
-
-
-def report() -> None:
-    """The table of the decision's page: mean RMSE over the folds, on rows as they are and with cells hidden."""
-    rows = pd.DataFrame(results.read("treatments")).astype({"rmse": float, "rmse hidden": float})
+def update_decision() -> None:
+    """Write the table of decision 0012: mean RMSE over the folds, on complete rows and on rows with hidden cells."""
+    rows = pd.DataFrame(results.read("treatments")).astype({"rmse": float, "rmse_hidden": float})
     tasks = rows["task"].unique()
     lines = [["treatment", *tasks], ["---"] * (len(tasks) + 1)]
     for treatment in TREATMENTS:
-        means = rows[rows["treatment"] == treatment].groupby("task")[["rmse", "rmse hidden"]].mean()
+        means = rows[rows["treatment"] == treatment].groupby("task")[["rmse", "rmse_hidden"]].mean()
         pairs = [means.loc[task] if task in means.index else [np.nan, np.nan] for task in tasks]
-        lines.append([treatment, *(f"{whole:.3g}, {hidden:.3g}" for whole, hidden in pairs)])
+        lines.append([treatment, *(f"{complete:.3g}, {hidden:.3g}" for complete, hidden in pairs)])
     text = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
     pages.fill("docs/decisions/0012-joint-pmf.md", "treatments", text)
 
@@ -66,25 +66,25 @@ def main() -> None:
     for fold in range(chosen.folds):
         for name in chosen.task:
             task = problems.load(name)
-            holed = problems.hide(task, SHARE, False, fold)
+            incomplete = problems.hide(task, HIDDEN_FRACTION, False, fold)
             rows = np.random.default_rng([fold, 1]).permutation(problems.split(task, 0)[0])[:MOST_ROWS]
             held_out, train = np.split(rows, [len(rows) // 5])
-            for treatment in TREATMENTS:
+            for treatment, make in TREATMENTS.items():
                 if (name, fold, treatment) in done:
                     continue
                 started = time.perf_counter()
-                model = fitted(treatment, holed.X.iloc[train], task.y[train], fold)
+                model = make(effort="fast", random_state=fold).fit(incomplete.X.iloc[train], task.y[train])
                 row = {
                     "task": name,
                     "fold": fold,
                     "treatment": treatment,
                     "fit_seconds": time.perf_counter() - started,
                     "rmse": rmse(task.y[held_out], model.predict(task.X.iloc[held_out])),
-                    "rmse hidden": rmse(task.y[held_out], model.predict(holed.X.iloc[held_out])),
+                    "rmse_hidden": rmse(task.y[held_out], model.predict(incomplete.X.iloc[held_out])),
                 }
                 results.append("treatments", row | results.provenance())
-                print(f"{name:12} fold {fold} {treatment:20} {row['rmse']:.4g} {row['rmse hidden']:.4g}", flush=True)
-    report()
+                print(f"{name:12} fold {fold} {treatment:20} {row['rmse']:.4g} {row['rmse_hidden']:.4g}", flush=True)
+    update_decision()
 
 
 if __name__ == "__main__":

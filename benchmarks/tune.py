@@ -1,9 +1,9 @@
-"""Settings of a method for a problem, found once, by cross-validation on the training rows of the first split.
+"""Tune the settings of a method on a problem, once, by cross-validation on the training rows of the first split.
 
-A grid is tried as a whole. Otherwise Optuna's sampler (TPE) proposes 30 trials, 15 for grades, and one whose first fold
-is worse than the median of those before it ends there. Methods that grow by rounds (trees, sweeps) stop early on the
-held-out rows of each fold; the mean number of rounds, in the column `trees`, goes with the settings. Trials are rows of
-results/tuning.csv, and those already there are not made again.
+A grid is searched completely. Otherwise Optuna's TPE sampler proposes 30 trials (15 for grades), and a trial whose
+first fold is worse than the median of the earlier trials is pruned. Methods that train in rounds (trees, sweeps) use
+early stopping on the held-out rows of each fold; the mean number of rounds becomes part of the settings. Every trial
+is a row of results/tuning.csv; existing trials are not repeated.
 """
 
 import json
@@ -18,40 +18,42 @@ import problems
 import results
 from methods import METHODS
 from methods.method import Grid, Method, Settings, Space, categories
-from problems import Problem
-from scores import rmse
+from metrics import rmse
+from problems import BenchmarkProblem
 
 TRIALS_BEFORE_PRUNING = 5
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
-def tuned(problem: Problem, name: str, threads: int) -> Settings:
-    """The best settings, with the number of rounds; trials that are still to do are made first."""
+def tuned(problem: BenchmarkProblem, name: str, threads: int) -> Settings:
+    """The best settings, with the number of rounds, after running all missing trials."""
     method = METHODS[name]
     if method.search is None:
         return method.settings
     if isinstance(method.search, Grid):
-        given = {} if method.settings_of is None else tuned(problem, method.settings_of, threads)
-        _try_all(problem, name, method.search, given, threads)
+        fixed = {} if method.settings_of is None else tuned(problem, method.settings_of, threads)
+        _search_grid(problem, name, method.search, fixed, threads)
     else:
-        _try_some(problem, name, method.search, threads)
-    whole = [row for row in _rows(problem, name) if row["state"] == TrialState.COMPLETE.name]
-    best = min(whole, key=lambda row: float(row["rmse"]))
-    rounds = {} if method.stopped_fit is None else {method.rounds: int(best["trees"])}
+        _search_space(problem, name, method.search, threads)
+    complete = [row for row in _rows(problem, name) if row["state"] == TrialState.COMPLETE.name]
+    best = min(complete, key=lambda row: float(row["rmse"]))
+    rounds = {} if method.stopped_fit is None else {method.rounds: int(best["rounds"])}
     return {**json.loads(best["settings"]), **rounds}
 
 
-def _rows(problem: Problem, name: str) -> list[dict[str, str]]:
-    return [row for row in results.read("tuning") if (row["task"], row["booster"]) == (problem.name, name)]
+def _rows(problem: BenchmarkProblem, name: str) -> list[dict[str, str]]:
+    return [row for row in results.read("tuning") if (row["task"], row["method"]) == (problem.name, name)]
 
 
-def _try_all(problem: Problem, name: str, grid: Grid, given: Settings, threads: int) -> None:
+def _search_grid(problem: BenchmarkProblem, name: str, grid: Grid, fixed: Settings, threads: int) -> None:
+    """Run the combinations after the last stored one; rows are stored in the order of the grid."""
     for number, chosen in list(enumerate(grid.settings()))[len(_rows(problem, name)) :]:
-        settings = {**given, **chosen}
+        settings = {**fixed, **chosen}
         _record(problem, name, number, settings, *_errors(problem, METHODS[name], settings, threads, None))
 
 
-def _try_some(problem: Problem, name: str, space: Space, threads: int) -> None:
+def _search_space(problem: BenchmarkProblem, name: str, space: Space, threads: int) -> None:
+    """Give the stored trials to a new study, and continue it."""
     study = optuna.create_study(
         sampler=optuna.samplers.TPESampler(seed=0, n_startup_trials=8),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=TRIALS_BEFORE_PRUNING),
@@ -71,22 +73,22 @@ def _try_some(problem: Problem, name: str, space: Space, threads: int) -> None:
     while len(study.trials) < problem.trials:
         trial = study.ask()
         errors, rounds = _errors(problem, METHODS[name], space.suggest(trial), threads, trial)
-        whole = len(errors) == space.folds
-        study.tell(trial, *((np.mean(errors),) if whole else (None, TrialState.PRUNED)))
-        _record(problem, name, trial.number, trial.params, errors, rounds, whole)
+        complete = len(errors) == space.folds
+        study.tell(trial, *((np.mean(errors),) if complete else (None, TrialState.PRUNED)))
+        _record(problem, name, trial.number, trial.params, errors, rounds, complete)
 
 
 def _errors(
-    problem: Problem, method: Method, settings: Settings, threads: int, trial: optuna.Trial | None
+    problem: BenchmarkProblem, method: Method, settings: Settings, threads: int, trial: optuna.Trial | None
 ) -> tuple[list[float], list[int]]:
-    """The RMSE and the rounds of each fold; of the first alone when the trial is not promising."""
+    """RMSE and rounds of each fold; of the first fold only if the trial is pruned."""
     rows = problems.split(problem, 0)[0][: method.tuning_rows]
     X, y = method.prepare(problem.X).iloc[rows], problem.y[rows]
     errors: list[float] = []
     rounds: list[int] = []
     for train, held_out in KFold(method.search.folds, shuffle=True, random_state=0).split(rows):
-        growing = {} if method.stopped_fit is None else {method.rounds: method.most_rounds}
-        model = method.make({**settings, **growing}, categories(X), 0, threads)
+        limit = {} if method.stopped_fit is None else {method.rounds: method.most_rounds}
+        model = method.make({**settings, **limit}, categories(X), 0, threads)
         if method.stopped_fit is None:
             model.fit(X.iloc[train], y[train])
         else:
@@ -100,16 +102,22 @@ def _errors(
 
 
 def _record(
-    problem: Problem, name: str, number: int, settings: Any, errors: list[float], rounds: list[int], whole: bool = True
+    problem: BenchmarkProblem,
+    name: str,
+    number: int,
+    settings: Any,
+    errors: list[float],
+    rounds: list[int],
+    complete: bool = True,
 ) -> None:
     row = {
         "task": problem.name,
-        "booster": name,
+        "method": name,
         "trial": number,
-        "state": (TrialState.COMPLETE if whole else TrialState.PRUNED).name,
+        "state": (TrialState.COMPLETE if complete else TrialState.PRUNED).name,
         "rmse": np.mean(errors),
         "first_rmse": errors[0],
-        "trees": round(np.mean(rounds)) if rounds else "",
+        "rounds": round(np.mean(rounds)) if rounds else "",
         "settings": json.dumps(settings),
     }
     results.append("tuning", row)

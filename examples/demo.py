@@ -2,9 +2,8 @@
 
     python examples/demo.py [--picture PATH] [--samples 4000] [--noise 0.1] [--seed 0]
 
-Six predictors of 26 settings each span a tensor of 26^6 = 308,915,776 cells. The system is observed at a few thousand
-random cells, with noise. csid, ridge regression and gradient boosting learn it from those, and are compared on cells
-that nobody has seen.
+Six predictors with 26 levels each span a tensor of 26^6 = 308,915,776 cells. The system is observed at a few thousand
+random cells, with noise. csid, ridge regression and gradient boosting are fitted to them and compared on unseen cells.
 """
 
 import argparse
@@ -23,13 +22,13 @@ from sklearn.linear_model import RidgeCV
 
 import csid
 
-SETTINGS, PREDICTORS = 26, 6
+LEVELS, PREDICTORS = 26, 6
 NAMES = ("speed", "load", "valve", "angle", "heat", "mixture")
 
 
 def system(X: np.ndarray) -> np.ndarray:
-    """The true response: waves, products and a threshold, of all six predictors; settings run from 0 to 25."""
-    speed, load, valve, angle, heat, mixture = (X / (SETTINGS - 1)).T
+    """The true response to all six predictors: waves, products and a threshold. Levels run from 0 to 25."""
+    speed, load, valve, angle, heat, mixture = (X / (LEVELS - 1)).T
     resonance = np.sin(2.0 * np.pi * speed) * np.cos(np.pi * angle) * (1.0 + load)
     saturation = np.tanh(6.0 * (heat - 0.5)) * (0.5 + mixture**2)
     leak = np.exp(-3.0 * valve) * load * np.where(mixture > 0.6, 1.5, 0.5)
@@ -37,11 +36,11 @@ def system(X: np.ndarray) -> np.ndarray:
 
 
 def draw(rng: np.random.Generator, rows: int) -> np.ndarray:
-    return rng.integers(SETTINGS, size=(rows, PREDICTORS)).astype(float)
+    return rng.integers(LEVELS, size=(rows, PREDICTORS)).astype(float)
 
 
 def identify(samples: int, noise: float, seed: int) -> tuple[dict[str, object], dict[str, float], np.ndarray]:
-    """Fitted models by name, their training seconds, and unseen cells."""
+    """Fitted models and their fit times in seconds, by name; and unseen cells."""
     rng = np.random.default_rng(seed)
     X = draw(rng, samples)
     clean = system(X)
@@ -51,7 +50,7 @@ def identify(samples: int, noise: float, seed: int) -> tuple[dict[str, object], 
         "gradient boosting": HistGradientBoostingRegressor(max_iter=500, early_stopping=True, random_state=seed),
         "csid": csid.CSIDRegressor(random_state=seed, verbose=1),
     }
-    csid.CSIDRegressor(rank=2, max_iter=1, early_stopping=False).fit(X[:50], y[:50])  # compiles on its very first use
+    csid.CSIDRegressor(rank=2, max_iter=1, early_stopping=False).fit(X[:50], y[:50])  # compiles on first use
     seconds = {}
     for name, model in models.items():
         started = time.perf_counter()
@@ -63,8 +62,8 @@ def identify(samples: int, noise: float, seed: int) -> tuple[dict[str, object], 
 
 
 def slice_of(model_or_system: object) -> np.ndarray:
-    """Values over two predictors, speed and angle, with the others held."""
-    speed, angle = np.meshgrid(np.arange(SETTINGS), np.arange(SETTINGS), indexing="ij")
+    """Values over two predictors, speed and angle, with the others fixed."""
+    speed, angle = np.meshgrid(np.arange(LEVELS), np.arange(LEVELS), indexing="ij")
     cells = np.tile([0.0, 20.0, 8.0, 0.0, 6.0, 20.0], (speed.size, 1))
     cells[:, 0], cells[:, 3] = speed.ravel(), angle.ravel()
     values = model_or_system.predict(cells) if hasattr(model_or_system, "predict") else model_or_system(cells)
@@ -72,7 +71,7 @@ def slice_of(model_or_system: object) -> np.ndarray:
 
 
 def picture(models: dict[str, object], unseen: np.ndarray, errors: dict[str, float], path: Path) -> None:
-    """Above, a slice of the tensor as it is and as identified; below, predictions of unseen cells against the truth."""
+    """Top: a slice of the true and of the identified tensors. Bottom: predictions of unseen cells against the truth."""
     truth = system(unseen)
     figure, axes = plt.subplots(2, 3, figsize=(10.5, 7), layout="constrained")
     slices = {"the true system": slice_of(system)}
@@ -97,18 +96,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--picture", type=Path, default=Path("demo-output/identified.png"))
     parser.add_argument("--samples", type=int, default=4000)
-    parser.add_argument("--noise", type=float, default=0.1, help="standard deviation, in units of the system's own")
+    parser.add_argument("--noise", type=float, default=0.1, help="standard deviation, relative to that of the system")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     console = Console()
     console.print(
-        f"A system of {PREDICTORS} predictors with {SETTINGS} settings each: {SETTINGS**PREDICTORS:,} cells.\n"
-        f"Observed: {options.samples:,} of them, once each, with {options.noise:.0%} noise."
+        f"A system of {PREDICTORS} predictors with {LEVELS} levels each: {LEVELS**PREDICTORS:,} cells.\n"
+        f"Observed: {options.samples:,} random cells, with {options.noise:.0%} noise."
     )
     models, seconds, unseen = identify(options.samples, options.noise, options.seed)
     truth = system(unseen)
-    table = Table(title=f"{len(unseen):,} unseen cells, against the noise-free truth")
-    for column in ("method", "RMSE", "R²", "fit"):
+    table = Table(title=f"{len(unseen):,} unseen cells, compared with the noise-free truth")
+    for column in ("method", "RMSE", "R²", "fit time"):
         table.add_column(column, justify="left" if column == "method" else "right")
     errors = {}
     for name, model in models.items():
@@ -118,9 +117,9 @@ def main() -> None:
     console.print(table)
     console.print(str(csid.identifiability(models["csid"])))
     importances = sorted(zip(models["csid"].feature_importances_, NAMES, strict=True), reverse=True)
-    console.print("importance: " + ", ".join(f"{name} {share:.0%}" for share, name in importances))
+    console.print("importance: " + ", ".join(f"{name} {importance:.0%}" for importance, name in importances))
     picture(models, unseen, errors, options.picture)
-    console.print(f"picture: {options.picture}")
+    console.print(f"figure: {options.picture}")
 
 
 if __name__ == "__main__":

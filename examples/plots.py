@@ -1,9 +1,9 @@
-"""Draw what a model has learnt: the picture of the guide's section on plots.
+"""Plot a fitted model: the figure in the section "Plots" of the guide.
 
     python examples/plots.py [--picture PATH]
 
-Rents of a simulated town: a smooth effect of the size, which differs by district, and ages of which many are missing,
-mostly those of old houses.
+Simulated rents: a smooth effect of the size that differs by district, and ages with many missing values, mostly those
+of old houses.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def town(rows: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def picture(path: Path) -> None:
-    """Effects above; below, two predictors together, one flat, and how well intervals are calibrated."""
+    """Top: effects. Bottom: two predictors together, Shapley values of one flat, and calibration of intervals."""
     rng = np.random.default_rng(0)
     X, y = town(2500, rng)
     new, rents = town(1000, rng)

@@ -1,4 +1,4 @@
-"""The slow, obvious twins of `csid._fit`, in plain NumPy and written from the paper's formulas: the tests' oracle.
+"""The slow, obvious twins of the compiled code, in plain NumPy from the paper's formulas: the tests' oracle.
 
 The first half is dense and follows the definitions word by word: weights of every cell over every level, design
 matrices, Eq. (7) as printed. The second half, `naive_als`, is the fit as one would sensibly write it with NumPy and
@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve, solveh_banded
+from scipy.stats import multivariate_t
 
-from csid._fit.als import ALSOptions
-from csid._fit.factors import Factors
-from csid._fit.problem import Problem
+from csid.data.problem import Problem
+from csid.inference.als import ALSOptions
+from csid.tensor.factors import Factors
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def cell_weights(codes: NDArray[Any], fractions: NDArray[Any], levels: Sequence[
 
 def level_weights(problem: Problem) -> list[Array]:
     """`w_n(x_m)`, (M, I_n) for each mode: a missing cell is spread over the levels by `p_n`."""
-    cells = cell_weights(problem.codes, problem.fractions, problem.levels)
+    cells = cell_weights(problem.cells.codes, problem.cells.fractions, problem.levels)
     return [W[:, :-1] + W[:, -1:] * p for W, p in zip(cells, problem.marginals, strict=True)]
 
 
@@ -105,9 +106,29 @@ def penalty_matrices(problem: Problem, options: ALSOptions) -> list[Array]:
     return matrices
 
 
-def objective(problem: Problem, options: ALSOptions, model: Model) -> float:
-    """Eq. (7): weighted mean of squared errors, ridge and smoothness. With one output there is no V to penalise."""
-    errors = ((problem.targets - values(problem, model)) ** 2).sum(axis=1)
+Losses = Callable[[Array], Array]
+
+
+def squared_errors(residuals: Array) -> Array:
+    """The loss of each row, (M,) from (M, K)."""
+    return np.asarray((residuals**2).sum(axis=1))
+
+
+def student_t_losses(df: float, alpha: float) -> Losses:
+    """Those of Student's t: -2 / alpha times the logarithm of the density, without what no residual changes."""
+
+    def losses(residuals: Array) -> Array:
+        K = residuals.shape[1]
+        density = multivariate_t(np.zeros(K), np.eye(K) / alpha, df)
+        logs = np.reshape(density.logpdf(residuals) - density.logpdf(np.zeros(K)), -1)
+        return np.asarray(-2.0 / alpha * logs)
+
+    return losses
+
+
+def objective(problem: Problem, options: ALSOptions, model: Model, losses: Losses = squared_errors) -> float:
+    """Eq. (7): weighted mean of losses, ridge and smoothness. With one output there is no V to penalise."""
+    errors = losses(problem.targets - values(problem, model))
     fit = (problem.weights @ errors + problem.within.sum()) / problem.weights.sum()
     rho, order = options.ridge, options.smoothness_order
     penalty = 0.0
@@ -136,7 +157,7 @@ def gradient(function: Callable[[Array], float], at: Array) -> Array:
 
 
 def level_sums(W: Array, q: Array, roots: Array, residuals: Array) -> tuple[Array, Array, Array]:
-    """D, O and R of `kernels.accumulate`, whose q carries the roots of the sample weights; W are cell weights."""
+    """D, O and R of `row_loops.accumulate`, whose q carries the roots of the sample weights; W are cell weights."""
     levels, beside = W.shape[1], np.zeros_like(W)
     beside[:, :-1] = W[:, :-1] * W[:, 1:]
     D = np.array([(q * W[:, i, None] ** 2).T @ q for i in range(levels)])
@@ -235,8 +256,8 @@ def naive_als(problem: Problem, options: ALSOptions, factors: Factors, n_sweeps:
 
 
 def _read_mode(problem: Problem, n: int) -> _Mode:
-    codes = problem.codes[:, n].astype(np.intp)
-    t = problem.fractions[:, n].astype(float) if len(problem.fractions) else None
+    codes = problem.cells.codes[:, n].astype(np.intp)
+    t = problem.cells.fractions[:, n].astype(float) if len(problem.cells.fractions) else None
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(problem.levels[n] + 2))
     return _Mode(codes, t, order, starts, problem.marginals[n])

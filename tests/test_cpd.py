@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from csid.cpd import CPD
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 

@@ -11,11 +11,11 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 
 from csid import CSIDRegressor
-from csid.inputs import (
+from csid.data.checks import (
     categorical_flags,
+    check_both_given,
     check_table,
     check_targets,
-    check_together,
     check_weights,
     number_of_rows,
     smoothness_per_mode,
@@ -108,7 +108,7 @@ def test_a_single_column_of_targets_is_flattened_with_a_warning() -> None:
     ids=["NaN", "None", "NA", "null", "two outputs"],
 )
 def test_an_unknown_target_is_named(y: Any) -> None:
-    with refused(r"Input y contains NaN, first in row 2 \(2 rows in all\): drop the rows"):
+    with refused(r"Input y contains NaN, first in row 2 \(2 such rows in total\): drop the rows"):
         check_targets(y, 4)
 
 
@@ -118,12 +118,12 @@ def test_an_infinite_target_is_named() -> None:
 
 
 @pytest.mark.parametrize("y", [["a", "b"], np.array(["1", "2"]), pd.date_range("2020", periods=2)])
-def test_targets_that_are_no_numbers_are_refused(y: Any) -> None:
+def test_targets_of_other_types_than_numbers_are_refused(y: Any) -> None:
     with refused("y has type .*needs numbers"):
         check_targets(y, 2)
 
 
-def test_objects_that_are_no_numbers_are_refused() -> None:
+def test_objects_other_than_numbers_are_refused() -> None:
     with refused("y must hold numbers only: .*'a'"):
         check_targets(np.array([1, "a"], dtype=object), 2)
 
@@ -133,19 +133,19 @@ def test_targets_of_another_length_or_shape_are_refused() -> None:
         check_targets([1, 2], 3)
     with refused("inconsistent numbers of samples: X_val 3, y_val 2. Give one target"):
         check_targets([1, 2], 3, ("X_val", "y_val"))
-    with refused("y has 3 dimensions: give one number per row"):
+    with refused("y has 3 dimensions: give an array of shape"):
         check_targets(np.zeros((2, 2, 2)), 2)
     with refused("requires y to be passed"):
         check_targets(None, 2)
 
 
 def test_validation_rows_and_their_targets_come_together() -> None:
-    check_together(None, None)
-    check_together([[1]], [1])
+    check_both_given(None, None)
+    check_both_given([[1]], [1])
     with refused("X_val is given without y_val: give both, or neither"):
-        check_together([[1]], None)
+        check_both_given([[1]], None)
     with refused("y_val is given without X_val: give both, or neither"):
-        check_together(None, [1])
+        check_both_given(None, [1])
 
 
 # --- weights ------------------------------------------------------------------------------------------------------
@@ -160,12 +160,12 @@ def test_weights() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, -1, 1], "sample_weight holds -1.0 in row 1.*give zero to leave a row out"),
+        ([1, -1, 1], "sample_weight holds -1.0 in row 1.*zero to leave it out"),
         ([1, 1, np.nan], "sample_weight holds nan in row 2"),
         ([1, np.inf, 1], "sample_weight holds inf in row 1"),
         ([1, 1], "sample_weight.shape .*expected .*one weight per row"),
         ([[1], [1], [1]], "Sample weights must be 1D"),
-        ([0, 0, 1], "sample_weight is zero but for 1 sample.*at least 2 rows"),
+        ([0, 0, 1], "sample_weight is positive for 1 sample.*at least 2 rows"),
         (["a", "b", "c"], "sample_weight must hold numbers only"),
     ],
 )

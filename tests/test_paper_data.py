@@ -1,4 +1,4 @@
-"""The paper's data sets, where they are at hand: better than ridge regression and close to the paper's own figures."""
+"""The paper's data sets, where installed: better than ridge regression, close to the numbers of the paper."""
 
 import numpy as np
 import pytest

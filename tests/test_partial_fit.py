@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import csid
 from csid import Batches, CSIDRegressor
-from csid._fit import statistics
-from csid.streams import Stream
+from csid._kernels import threads
+from csid.inference.stream import Stream
 
 Array = NDArray[np.float64]
 Make = Callable[..., CSIDRegressor]
@@ -167,7 +167,7 @@ def test_memory_does_not_grow(streamed: Make) -> None:
 
 
 def test_threads_change_no_bit(streamed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "_FEWEST_ROWS_IN_PART", 64)
+    monkeypatch.setattr(threads, "FEWEST_ROWS_IN_PART", 64)
     X, y = _rows(2000)
     first, *others = (_streamed(streamed(n_jobs=threads), X, y, 4).predict(X) for threads in (1, 2, 3))
     for other in others:
@@ -202,7 +202,7 @@ def test_an_interrupt_leaves_the_model_as_it_was(streamed: Make, monkeypatch: py
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(csid.streams, "sweep_block", interrupted)
+        patched.setattr(csid.inference.stream, "sweep_block", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[:50], y[:50])
     assert_array_equal(model.predict(X), twin.predict(X))
@@ -232,15 +232,24 @@ def test_least_squares_on_all_rows_cannot_go_on(quick: Make) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"n_estimators": 2}, "n_estimators=2: partial_fit goes on with one system"),
+        ({"n_estimators": 2}, "n_estimators=2: partial_fit updates a single model"),
         ({"rank": 4}, "partial_fit continues a fit of rank 3, but rank=4"),
-        ({"update": "cg"}, "update='cg' solves without the sums .* use update='mode' or 'row', or solver='als'"),
+        ({"likelihood": "student_t"}, "likelihood='student_t': partial_fit supports likelihood='gaussian' only"),
+        ({"update": "cg"}, "update='cg' does not .* use update='mode' or 'row', or solver='als'"),
     ],
 )
 def test_settings_that_cannot_go_on_are_refused(streamed: Make, changed: dict[str, Any], message: str) -> None:
     model = streamed().fit(*_rows(50))
     with pytest.raises(ValueError, match=message):
         model.set_params(**changed).partial_fit(*_rows(50))
+
+
+def test_a_likelihood_that_cannot_go_on_is_refused_at_the_first_batch(streamed: Make) -> None:
+    model = streamed(likelihood="student_t")
+    with pytest.raises(ValueError, match="supports likelihood='gaussian' only"):
+        model.partial_fit(*_rows(300))
+    assert not hasattr(model, "fitted_")
+    assert model.fit(*_rows(300)).score(*_rows(1000, 1)) > 0.5
 
 
 def test_batches_that_do_not_fit_are_refused(streamed: Make) -> None:
@@ -250,7 +259,7 @@ def test_batches_that_do_not_fit_are_refused(streamed: Make) -> None:
         model.partial_fit(X, np.stack([y, y], axis=1))
     with pytest.raises(ValueError, match="X has 2 features, but CSIDRegressor is expecting 3"):
         model.partial_fit(X[:, :2], y)
-    with pytest.raises(ValueError, match=r"zero but for 0 sample\(s\), and a fit needs at least 1 row\."):
+    with pytest.raises(ValueError, match=r"positive for 0 sample\(s\): a fit needs at least 1 row with"):
         model.partial_fit(X, y, np.zeros(50))
     with pytest.raises(ValueError, match="Input y contains NaN, first in row 3"):
         model.partial_fit(X, np.where(np.arange(50) == 3, np.nan, y))

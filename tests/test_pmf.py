@@ -11,15 +11,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import csid
 from csid import BayesianCSIDRegressor, CSIDRegressor
-from csid.encoding import fit_encoding
-from csid.pmf import JointPMF, fit_joint_pmf
+from csid.encoding import Levels, fit_encoding
+from csid.missing.joint_pmf import JointPMF, fit_joint_pmf
 
 Array = np.ndarray
 FAST = {"rank": 4, "effort": "fast", "prior": "medium", "n_jobs": 1, "random_state": 0}
 
 
 def _dependent(rows: int, seed: int = 0, hidden: float = 0.3) -> tuple[pd.DataFrame, pd.DataFrame, Array]:
-    """Two numbers and a category that nearly tell each other; with cells hidden, and whole."""
+    """Two numbers and a category that nearly determine each other; with cells hidden, and complete."""
     rng = np.random.default_rng(seed)
     a = rng.uniform(-1.0, 1.0, rows)
     whole = pd.DataFrame({"a": a, "b": a**3 + 0.05 * rng.standard_normal(rows)})
@@ -49,7 +49,7 @@ def test_dependent_predictors_have_several_classes_and_independent_ones_none() -
 
 @pytest.mark.parametrize(("rows", "few"), [(71, True), (72, False)])
 def test_few_rows_are_not_taken_for_independent(rows: int, few: bool) -> None:
-    """They cannot tell: classes along one factor stand in, unless the number of classes is given."""
+    """They cannot show dependence: the PMF of one factor is used, unless the number of classes is given."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.uniform(size=(rows, 6))).add_prefix("x").mask(rng.random((rows, 6)) < 0.5)
     assert (_fitted(X) is not None) == few
@@ -68,25 +68,23 @@ def test_on_the_levels_of_an_encoding_classes_keep_the_marginals() -> None:
     hidden, _, _ = _dependent(800)
     pmf = _fitted(hidden, 6)
     assert pmf is not None
-    encoding, _ = fit_encoding(
-        hidden, 800, list("abc"), np.ones(800), np.arange(800), 100, "linear", "marginalize", [None] * 3
-    )
+    levels = Levels(100, "linear", "marginalize")
+    encoding, _ = fit_encoding(hidden, 800, list("abc"), np.ones(800), np.arange(800), levels, [None] * 3)
     on_levels = pmf.on(encoding)
     for n, (bins, B) in enumerate(zip(on_levels.bins, on_levels.given_class, strict=True)):
         assert len(bins) == encoding.levels[n]
         assert (np.diff(bins) >= 0).all()
         assert_allclose(B.sum(axis=0), np.ones(6))
-        assert_allclose(B @ on_levels.classes.shares, encoding.marginals[n], atol=0.02)
+        assert_allclose(B @ on_levels.classes.weights, encoding.marginals[n], atol=0.02)
 
 
-def test_a_category_that_the_classes_do_not_know_tells_nothing() -> None:
+def test_a_category_unknown_to_the_classes_is_uninformative() -> None:
     hidden, _, _ = _dependent(400)
     pmf = _fitted(hidden, 3)
     assert pmf is not None
     more = pd.concat([hidden, pd.DataFrame({"a": [0.0], "b": [0.0], "c": ["new"]})])
-    encoding, _ = fit_encoding(
-        more, 401, list("abc"), np.ones(401), np.arange(401), 16, "linear", "marginalize", [None] * 3
-    )
+    levels = Levels(16, "linear", "marginalize")
+    encoding, _ = fit_encoding(more, 401, list("abc"), np.ones(401), np.arange(401), levels, [None] * 3)
     assert_array_equal(pmf.on(encoding).classes.lifts[2][list(encoding.modes[2].level_names).index("new")], np.ones(3))
 
 
@@ -95,8 +93,8 @@ def test_a_category_that_the_classes_do_not_know_tells_nothing() -> None:
     [lambda **more: BayesianCSIDRegressor(**FAST, **more), lambda **more: CSIDRegressor(random_state=0, **more)],
     ids=["bayesian", "als"],
 )
-def test_what_is_observed_tells_of_what_is_missing(make: Any) -> None:
-    """Beside the paper's independent predictors, errors fall: on whole rows and on rows that lack a predictor."""
+def test_observed_cells_inform_about_missing_ones(make: Any) -> None:
+    """Errors are lower than with independent predictors: on complete rows, and where a predictor is missing."""
     hidden, _, y = _dependent(600)
     _, whole, truth = _dependent(400, seed=1)
     alone = make(missing="marginalize", pmf_rank=1).fit(hidden, y)

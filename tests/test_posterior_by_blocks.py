@@ -8,10 +8,14 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 
 from csid import BayesianCSIDRegressor
-from csid._fit import statistics
-from csid._fit.gibbs import Chain, Prior, random_state
-from csid._fit.problem import Problem
-from csid.portfolio import Job, Stage
+from csid._kernels import threads
+from csid.data.problem import Problem
+from csid.inference.gibbs import SampledModel, Sweeps
+from csid.inference.jobs import Job, Stage
+from csid.inference.starts import random_state
+from csid.inference.state import Chain
+from csid.likelihoods.gaussian import Gaussian
+from csid.priors.prior import Prior
 from fit.strategies import build_problem
 
 Array = NDArray[np.float64]
@@ -57,7 +61,7 @@ def test_missing_cells_are_averaged_over() -> None:
 
 
 def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "_FEWEST_ROWS_IN_PART", 256)
+    monkeypatch.setattr(threads, "FEWEST_ROWS_IN_PART", 256)
     X, y = _rows(4000, 0)
     fitted = [_model("stochastic", n_chains=1, n_jobs=threads).fit(X, y).predict(X) for threads in (1, 2)]
     assert_array_equal(*fitted)
@@ -65,19 +69,23 @@ def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_chain_passes_over_the_rows_twice_before_it_draws_and_twice_while_it_does() -> None:
     problem: Problem = build_problem(0, levels=(4, 3), rows=20_000)
-    job = Job(problem, Prior(), Chain(random_state(problem, 3, np.random.default_rng(0))), np.random.default_rng(0))
+    model, rng = SampledModel(Prior(), Gaussian()), np.random.default_rng(0)
+    job = Job(problem, model, Chain(random_state(problem, Gaussian(), 3, np.random.default_rng(0))), rng)
     assert job.n_blocks == 1
-    assert job.stages(40, 12, 2) == [Stage(20_000, 40, 12, 2)]
-    by_blocks = Job(problem, Prior(), job.chain, job.rng, by_blocks=True)
+    assert job.stages(Sweeps(40, 12, 2)) == [Stage(20_000, Sweeps(40, 12, 2))]
+    by_blocks = Job(problem, model, job.chain, job.rng, by_blocks=True)
     assert by_blocks.n_blocks == 16
-    assert by_blocks.stages(3, 12, 2) == [Stage(20_000, 32, 24, 4)]
-    assert by_blocks.stages(40, 60, 2) == [Stage(20_000, 40, 60, 2)]
+    assert by_blocks.stages(Sweeps(3, 12, 2)) == [Stage(20_000, Sweeps(32, 24, 4))]
+    assert by_blocks.stages(Sweeps(40, 60, 2)) == [Stage(20_000, Sweeps(40, 60, 2))]
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"noise": "student"}, "noise='student' scales rows one by one: use solver='gibbs', or noise='normal'"),
+        (
+            {"likelihood": "student_t"},
+            "likelihood='student_t' does not work with solver='stochastic': use solver='gibbs', or",
+        ),
         ({"rank": 33}, "rank=33: solver='stochastic' draws at most 32 components"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The estimator's manners: tables, scikit-learn's tools, weights, stopping, ensembles, threads, and refusals."""
+"""`CSIDRegressor` as an estimator: tables, scikit-learn's tools, weights, stopping, ensembles, threads, refusals."""
 
 import pickle
 from collections.abc import Callable
@@ -24,10 +24,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-import csid.estimator
+import csid.fitted.model
+import csid.inference.least_squares
 from csid import CSIDRegressor
-from csid._fit.als import ALSResult
-from csid.cpd import CPD
+from csid.inference.als import ALSResult
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 System = tuple[Array, Array]
@@ -108,7 +109,7 @@ def test_a_long_table_is_predicted_in_parts(
     table = convert(pd.DataFrame(X, columns=["a", "b", "c"]))
     model = quick(max_iter=2).fit(table, y)
     whole = model.predict(table)
-    monkeypatch.setattr(csid.estimator, "_PREDICTED_ROWS", 64)
+    monkeypatch.setattr(csid.fitted.model, "_PREDICTED_ROWS", 64)
     assert_array_equal(model.predict(table), whole)
 
 
@@ -352,13 +353,13 @@ def test_the_best_of_several_starts_is_kept(
     system: System, quick: Make, monkeypatch: pytest.MonkeyPatch, early_stopping: bool
 ) -> None:
     results: list[ALSResult] = []
-    fit_als = csid.regression.fit_als
+    fit_als = csid.inference.least_squares.fit_als
 
     def recorded(*args: Any) -> ALSResult:
         results.append(fit_als(*args))
         return results[-1]
 
-    monkeypatch.setattr(csid.regression, "fit_als", recorded)
+    monkeypatch.setattr(csid.inference.least_squares, "fit_als", recorded)
     model = quick(n_init=4, early_stopping=early_stopping).fit(*system)
     scores = [result.score for result in results]
     best = results[int(np.argmin(scores))]
@@ -439,7 +440,7 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(
     def interrupt(*args: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(csid.regression, "fit_als", interrupt)
+    monkeypatch.setattr(csid.inference.least_squares, "fit_als", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.set_params(levels=50).fit(X, y)
     assert_array_equal(model.predict(X), before)
@@ -538,6 +539,8 @@ def test_progress_is_drawn_on_standard_error_only(
         ({"levels": "many"}, "'levels' parameter"),
         ({"interpolation": "cubic"}, "'interpolation' parameter .*'constant'"),
         ({"missing": "drop"}, "'missing' parameter"),
+        ({"likelihood": 3}, "'likelihood' parameter"),
+        ({"likelihood": "student"}, "likelihood='student': give one of 'gaussian', .*'student_t'"),
         ({"ridge": -1.0}, "'ridge' parameter"),
         ({"smoothness": -1.0}, "'smoothness' parameter"),
         ({"smoothness": [1.0, 1.0]}, r"smoothness has shape \(2,\), but X has 3 columns: give one number per column"),
@@ -607,7 +610,7 @@ def test_bad_targets_weights_and_rows_are_refused(system: System, quick: Make) -
         quick().fit(X, np.where(np.arange(len(y)) == 2, np.nan, y))
     with pytest.raises(ValueError, match=r"X 300, y 299. Give one target"):
         quick().fit(X, y[1:])
-    with pytest.raises(ValueError, match=r"sample_weight holds -1.0 in row 3.*give zero"):
+    with pytest.raises(ValueError, match=r"sample_weight holds -1.0 in row 3.*zero to leave"):
         quick().fit(X, y, np.where(np.arange(len(y)) == 3, -1, 1))
     with pytest.raises(ValueError, match=r"0 sample.*minimum of 2 is required"):
         quick().fit(X[:0], y[:0])
@@ -638,6 +641,7 @@ def test_a_prediction_that_overflows_is_an_error_and_not_a_number(system: System
     model = quick().fit(X, y)
     for power in (1e150, -1e150):
         inflated = clone(model).fit(X, y)
-        inflated._expectation = replace(model.cpd_, factors=tuple(power * A for A in model.cpd_.factors))
+        tensor = replace(model.cpd_, factors=tuple(power * A for A in model.cpd_.factors))
+        inflated.__dict__.update(fitted_=replace(model.fitted_, tensor=tensor))
         with pytest.raises(ArithmeticError, match=r"overflows in row 0.* larger `ridge`"):
             inflated.predict(X)

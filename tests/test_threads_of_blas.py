@@ -13,8 +13,10 @@ Make = Callable[[], CSIDRegressor | BayesianCSIDRegressor]
 SHORT = {"n_chains": 2, "n_burn": 2, "n_draws": 2, "random_state": 0}
 MAKERS: dict[str, Make] = {
     "als": lambda: CSIDRegressor(4, max_iter=3, random_state=0),
+    "als, Student's t": lambda: CSIDRegressor(4, max_iter=3, likelihood="student_t", random_state=0),
     "one prior": lambda: BayesianCSIDRegressor(4, prior="medium", **SHORT),
-    "several priors": lambda: BayesianCSIDRegressor(4, prior=["medium", "lean"], effort="fast", **SHORT),
+    "one prior, Student's t": lambda: BayesianCSIDRegressor(4, prior="medium", likelihood="student_t", **SHORT),
+    "several priors": lambda: BayesianCSIDRegressor(4, prior=["medium", "mildly_sparse"], effort="fast", **SHORT),
 }
 
 

@@ -1,6 +1,6 @@
-"""The methods by name, in the order in which tables show them; one file a library."""
+"""All methods by name, in the order of the tables; one file per library."""
 
-from methods import catboost, cornac, csid, grade_forms, grades, interpret, lightgbm, scikit_learn, xgboost
+from methods import catboost, cornac, csid, grade_layouts, grades, interpret, lightgbm, scikit_learn, xgboost
 from methods.method import Method
 
 METHODS: dict[str, Method] = {
@@ -12,5 +12,5 @@ METHODS: dict[str, Method] = {
     **catboost.METHODS,
     **interpret.METHODS,
     **csid.METHODS,
-    **grade_forms.METHODS,
+    **grade_layouts.METHODS,
 }

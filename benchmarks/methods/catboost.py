@@ -1,4 +1,4 @@
-"""CatBoost, with its own missing values and categories; for one target, for several, and with a variance."""
+"""CatBoost, with its native missing values and categories: one target, several targets, and mean with variance."""
 
 from functools import partial
 from typing import Any
@@ -11,28 +11,28 @@ from scipy.stats import norm
 
 from methods.method import PATIENCE, Method, Settings, Space
 from methods.method import categories as categories_of
-from scores import QUANTILES
+from metrics import QUANTILES
 
 
-class MeanOfNormal(CatBoostRegressor):
-    """Fitted with `RMSEWithUncertainty`, it predicts the mean; `normal` has the variance too."""
+class GaussianCatBoost(CatBoostRegressor):
+    """CatBoost fitted with `RMSEWithUncertainty`: predicts the mean; `mean_and_variance` returns the variance too."""
 
     def predict(self, X: Any) -> np.ndarray:
-        return self.normal(X)[:, 0]
+        return self.mean_and_variance(X)[:, 0]
 
-    def normal(self, X: Any) -> np.ndarray:
+    def mean_and_variance(self, X: Any) -> np.ndarray:
         return np.asarray(super().predict(X))
 
 
 def make(
-    settings: Settings, categories: list[str], seed: int, threads: int, kind: type = CatBoostRegressor, **more: Any
+    settings: Settings, categories: list[str], seed: int, threads: int, kind: type = CatBoostRegressor, **options: Any
 ) -> CatBoostRegressor:
     quiet = {"verbose": 0, "allow_writing_files": False}
-    return kind(**settings, **more, cat_features=categories, random_seed=seed, thread_count=threads, **quiet)
+    return kind(**settings, **options, cat_features=categories, random_seed=seed, thread_count=threads, **quiet)
 
 
-def words(X: pd.DataFrame) -> pd.DataFrame:
-    """Categories as strings, a missing one among them."""
+def categories_as_strings(X: pd.DataFrame) -> pd.DataFrame:
+    """Categories as strings, with "missing" as one more category."""
     return X.assign(
         **{name: X[name].astype(object).where(X[name].notna(), "missing").astype(str) for name in categories_of(X)}
     )
@@ -48,20 +48,24 @@ def space(trial: optuna.Trial) -> Settings:
     }
 
 
-def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_more: pd.DataFrame, y_more: np.ndarray) -> int:
-    model.fit(X, y, eval_set=(X_more, y_more), early_stopping_rounds=PATIENCE)
+def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_val: pd.DataFrame, y_val: np.ndarray) -> int:
+    model.fit(X, y, eval_set=(X_val, y_val), early_stopping_rounds=PATIENCE)
     return int(model.get_best_iteration()) + 1
 
 
-def quantiles(model: MeanOfNormal, X: pd.DataFrame) -> np.ndarray:
-    mean, variance = model.normal(X).T
+def quantiles(model: GaussianCatBoost, X: pd.DataFrame) -> np.ndarray:
+    mean, variance = model.mean_and_variance(X).T
     return np.asarray(mean[:, None] + np.sqrt(variance)[:, None] * norm.ppf(QUANTILES))
 
 
-uncertain = partial(make, kind=MeanOfNormal, loss_function="RMSEWithUncertainty")
-several = partial(make, loss_function="MultiRMSE")
+make_gaussian = partial(make, kind=GaussianCatBoost, loss_function="RMSEWithUncertainty")
+make_joint = partial(make, loss_function="MultiRMSE")
 METHODS = {
-    "catboost": Method("catboost", make, words, Space(space), stopped_fit=stopped_fit, rounds="iterations"),
-    "catboost uncertainty": Method("catboost", uncertain, words, quantiles=quantiles),
-    "catboost joint": Method("catboost", several, words, Space(space), stopped_fit=stopped_fit, rounds="iterations"),
+    "catboost": Method(
+        "catboost", make, categories_as_strings, Space(space), stopped_fit=stopped_fit, rounds="iterations"
+    ),
+    "catboost uncertainty": Method("catboost", make_gaussian, categories_as_strings, quantiles=quantiles),
+    "catboost joint": Method(
+        "catboost", make_joint, categories_as_strings, Space(space), stopped_fit=stopped_fit, rounds="iterations"
+    ),
 }

@@ -1,4 +1,4 @@
-"""Biased matrix factorisation of students by courses, of cornac."""
+"""Biased matrix factorisation of the students x courses matrix, from cornac."""
 
 import contextlib
 import io
@@ -16,10 +16,10 @@ with contextlib.redirect_stdout(io.StringIO()):
 
 
 class BiasedMatrixFactorisation(RegressorMixin, BaseEstimator):
-    """Grades as a matrix, mean + bias of the student + bias of the course + product of factors.
+    """Matrix factorisation of grades: mean + student bias + course bias + inner product of factors.
 
-    The target is one more column. A student to predict is a row of the same matrix, whose other grades are known; so
-    the matrix is factorised when predictions are asked for. Grades are standardised as a whole.
+    The target is one more column. A student to predict is a row of the same matrix, with known other grades; therefore
+    `predict` does the factorisation. One mean and one scale standardise all grades.
     """
 
     def __init__(self, k: int = 5, lambda_reg: float = 0.02, max_iter: int = 100, random_state: int = 0) -> None:
@@ -42,9 +42,9 @@ class BiasedMatrixFactorisation(RegressorMixin, BaseEstimator):
             k=self.k, lambda_reg=self.lambda_reg, max_iter=self.max_iter, num_threads=1, seed=self.random_state
         ).fit(ratings)
         target = ratings.iid_map[matrix.shape[1] - 1]
-        asked = range(len(self.grades_), len(matrix))
-        # a number beyond those of the students stands for one without any grade
-        rows = [ratings.uid_map.get(student, ratings.num_users) for student in asked]
+        new_students = range(len(self.grades_), len(matrix))
+        # an index beyond the users is an unknown user: mean + course bias, here for students without any grade
+        rows = [ratings.uid_map.get(student, ratings.num_users) for student in new_students]
         return centre + scale * np.array([model.score(row, target) for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""This package: alternating least squares as in the paper, the same tuned, and the Bayesian estimator untuned."""
+"""This package: alternating least squares as in the paper, the same tuned, and the Bayesian estimator with defaults."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from sklearn.multioutput import MultiOutputRegressor
 
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from methods.method import Grid, Method, Settings, Space
-from scores import QUANTILES
+from metrics import QUANTILES
 
 SWEEPS, PATIENCE = 100, 20
 
 
 def least_squares(settings: Settings, categories: list[str], seed: int, threads: int) -> CSIDRegressor:
-    """A given number of sweeps; the ridge is tied to the smoothness mu, rho = 1e-4 sqrt(mu)."""
+    """Least squares with a fixed number of sweeps; the ridge follows the smoothness mu: rho = 1e-4 sqrt(mu)."""
     return CSIDRegressor(
         **settings,
         ridge=1e-4 * np.sqrt(settings["smoothness"]),
@@ -41,8 +41,8 @@ def space(trial: optuna.Trial) -> Settings:
     }
 
 
-def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_more: pd.DataFrame, y_more: np.ndarray) -> int:
-    model.set_params(n_iter_no_change=PATIENCE).fit(X, y, X_val=X_more, y_val=y_more)
+def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_val: pd.DataFrame, y_val: np.ndarray) -> int:
+    model.set_params(n_iter_no_change=PATIENCE).fit(X, y, X_val=X_val, y_val=y_val)
     return int(np.argmin(model.validation_history_[0])) + 1
 
 
@@ -50,8 +50,8 @@ def bayesian(settings: Settings, categories: list[str], seed: int, threads: int)
     return BayesianCSIDRegressor(**settings, random_state=seed, n_jobs=threads)
 
 
-def one_by_one(settings: Settings, categories: list[str], seed: int, threads: int) -> MultiOutputRegressor:
-    """A model for each target."""
+def one_model_per_target(settings: Settings, categories: list[str], seed: int, threads: int) -> MultiOutputRegressor:
+    """One independent model per target."""
     return MultiOutputRegressor(bayesian(settings, categories, seed, threads))
 
 
@@ -59,15 +59,15 @@ def quantiles(model: BayesianCSIDRegressor, X: pd.DataFrame) -> np.ndarray:
     return np.asarray(model.predict_quantiles(X, QUANTILES))
 
 
-PAPERS_GRID = Grid({"rank": (5, 10, 20), "smoothness": (1e-3, 1e-2, 1e-1, 1.0, 10.0)})
-SWEPT = {"stopped_fit": stopped_fit, "rounds": "max_iter", "most_rounds": SWEEPS}
+PAPER_GRID = Grid({"rank": (5, 10, 20), "smoothness": (1e-3, 1e-2, 1e-1, 1.0, 10.0)})
+EARLY_STOPPING = {"stopped_fit": stopped_fit, "rounds": "max_iter", "most_rounds": SWEEPS}
 RANK_ONE = {"missing": "marginalize", "pmf_rank": 1}
 METHODS = {
-    "csid als paper": Method("csid", as_in_the_paper, search=PAPERS_GRID, **SWEPT),
-    "csid als tuned": Method("csid", least_squares, search=Space(space), **SWEPT, tuning_rows=15_000),
+    "csid als paper": Method("csid", as_in_the_paper, search=PAPER_GRID, **EARLY_STOPPING),
+    "csid als tuned": Method("csid", least_squares, search=Space(space), **EARLY_STOPPING, tuning_rows=15_000),
     "csid": Method("csid", bayesian, quantiles=quantiles),
     "csid fast": Method("csid", bayesian, settings={"effort": "fast"}, quantiles=quantiles),
     "csid best": Method("csid", bayesian, settings={"effort": "best"}, quantiles=quantiles),
     "csid rank-one pmf": Method("csid", bayesian, settings=RANK_ONE, quantiles=quantiles),
-    "csid one by one": Method("csid", one_by_one),
+    "csid one by one": Method("csid", one_model_per_target),
 }

@@ -1,4 +1,4 @@
-"""What a registrar would say: the mean of the student's other grades, or that of the course."""
+"""Baselines for grades: the mean of the student's other grades (GPA), and the mean of the course."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from methods.method import Method, Settings
 
 
 class GradePointAverage(RegressorMixin, BaseEstimator):
-    """The mean of the student's other grades; of the training targets for a student without any."""
+    """The mean of the student's other grades; for a student without grades, the mean of the training targets."""
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> "GradePointAverage":
         self.mean_ = float(np.mean(y))

@@ -1,4 +1,4 @@
-"""Explainable boosting machines, of interpret."""
+"""Explainable boosting machines, from interpret."""
 
 from interpret.glassbox import ExplainableBoostingRegressor
 
@@ -9,6 +9,6 @@ def make(settings: Settings, categories: list[str], seed: int, threads: int) -> 
     return ExplainableBoostingRegressor(**settings, random_state=seed, n_jobs=threads)
 
 
-# a third of the default bags and larger steps: as accurate on concrete, in a fifth of the time
-BRIEF = {"outer_bags": 4, "learning_rate": 0.1, "max_rounds": 2000}
-METHODS = {"ebm": Method("interpret-core", make, plain_names, settings=BRIEF, most_splits=3)}
+# fewer bags and a larger learning rate than the defaults: as accurate on concrete, in a fifth of the time
+SETTINGS = {"outer_bags": 4, "learning_rate": 0.1, "max_rounds": 2000}
+METHODS = {"ebm": Method("interpret-core", make, plain_names, settings=SETTINGS, most_splits=3)}

@@ -1,4 +1,4 @@
-"""LightGBM, with its own missing values and categories."""
+"""LightGBM, with its native missing values and categories."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ def space(trial: optuna.Trial) -> Settings:
     }
 
 
-def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_more: pd.DataFrame, y_more: np.ndarray) -> int:
-    model.fit(X, y, eval_X=(X_more,), eval_y=(y_more,), callbacks=[early_stopping(PATIENCE, verbose=False)])
+def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_val: pd.DataFrame, y_val: np.ndarray) -> int:
+    model.fit(X, y, eval_X=(X_val,), eval_y=(y_val,), callbacks=[early_stopping(PATIENCE, verbose=False)])
     return int(model.best_iteration_)
 
 

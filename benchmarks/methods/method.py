@@ -1,4 +1,4 @@
-"""What a method is to the benchmarks: a regressor, the form of the table it wants, and how its settings are found."""
+"""A benchmarked method: a regressor, how it needs the table prepared, and how its settings are tuned."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ PATIENCE = 50
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations of these values, by cross-validation with this many folds."""
+    """A grid search over all combinations of these values, by cross-validation with this many folds."""
 
     values: Mapping[str, Sequence[Any]]
     folds: int = 5
@@ -26,46 +26,46 @@ class Grid:
 
 @dataclass(frozen=True)
 class Space:
-    """Trials that Optuna's sampler (TPE) proposes, as many as the problem says."""
+    """A random search by Optuna's TPE sampler; `Problem.trials` is its number of trials."""
 
     suggest: Callable[[optuna.Trial], Settings]
     folds: int = 3
 
 
-def as_it_is(X: pd.DataFrame) -> pd.DataFrame:
+def unchanged(X: pd.DataFrame) -> pd.DataFrame:
     return X
 
 
 def plain_names(X: pd.DataFrame) -> pd.DataFrame:
-    """Columns x0, x1, …, since some libraries refuse brackets and the like."""
+    """Rename the columns to x0, x1, …, because some libraries reject brackets and similar characters."""
     return X.set_axis([f"x{n}" for n in range(X.shape[1])], axis=1)
 
 
 def categories(X: pd.DataFrame) -> list[str]:
-    """The columns that are categories, in whatever form they were prepared."""
+    """The categorical columns of a prepared table."""
     return [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A regressor with the interface of scikit-learn.
+    """A scikit-learn compatible regressor, and how to run it.
 
-    library : whose version goes with its rows.
-    make : (settings, categorical columns, seed, threads) to the regressor.
-    prepare : the predictors in the form that it wants.
-    search : where its settings come from; without one they are `settings`. settings_of : a method whose settings, tuned
-        first, go with them.
-    stopped_fit : fit, but stop when the error on further rows no longer falls; returns the number of rounds.
-    rounds, most_rounds : the setting that takes this number, and its value while searching.
-    quantiles : (model, table) to (M, 19), if it has them.
-    most_rows : it is left out where there are more training rows, since it takes too long.
-    most_splits : of a task, for a method that is slow on all of them.
-    tuning_rows : most rows that the search looks at.
+    library : the package whose version is recorded with the results.
+    make : (settings, categorical columns, seed, threads) -> regressor.
+    prepare : transforms the predictors for this regressor.
+    search : how settings are tuned; without a search, `settings` are used as given.
+    settings_of : another method, tuned first, whose settings are used too.
+    stopped_fit : fits with early stopping on further rows; returns the number of rounds.
+    rounds, most_rounds : the name of the setting for the number of rounds, and its value during the search.
+    quantiles : (model, table) -> (M, 19) predicted quantiles, if the method has them.
+    most_rows : the method is skipped on tasks with more training rows, because it takes too long.
+    most_splits : the most splits per task, for methods that are slow everywhere.
+    tuning_rows : the most rows used in the search.
     """
 
     library: str
     make: Callable[[Settings, list[str], int, int], Any]
-    prepare: Callable[[pd.DataFrame], pd.DataFrame] = as_it_is
+    prepare: Callable[[pd.DataFrame], pd.DataFrame] = unchanged
     search: Grid | Space | None = None
     settings: Settings = field(default_factory=dict)
     settings_of: str | None = None

@@ -1,8 +1,8 @@
 """scikit-learn: the paper's baselines, and more.
 
-As in the paper, ordinal predictors are standardised and categories one-hot for all but trees, missing cells are
-replaced by the mean or the mode, and the nodes of a layer are 10, 50, 100 or 250. Of other settings it names no grid;
-these are ours. Targets of support vectors, networks and the Gaussian process are standardised.
+As in the paper, missing cells are imputed by the mean or the mode, hidden layers have 10, 50, 100 or 250 nodes, and for
+all methods but trees numbers are standardised and categories one-hot encoded. The paper gives no other grids; the ones
+here are ours. Targets are standardised for support vector regression and networks; the Gaussian process does it itself.
 """
 
 from functools import partial
@@ -27,17 +27,17 @@ from sklearn.tree import DecisionTreeRegressor
 
 from methods.method import PATIENCE, Grid, Method, Settings, Space, plain_names
 from methods.method import categories as categories_of
-from scores import QUANTILES
+from metrics import QUANTILES
 
-MANY_ROWS, MANY_ROWS_OF_NETWORKS = 20_000, 6_000
+MOST_ROWS_RBF, MOST_ROWS_NETWORKS = 20_000, 6_000
 
 
-def objects(X: pd.DataFrame) -> pd.DataFrame:
+def categories_as_objects(X: pd.DataFrame) -> pd.DataFrame:
     return plain_names(X).astype(dict.fromkeys(categories_of(plain_names(X)), object))
 
 
 def standardised(categories: list[str], model: Any) -> Any:
-    """Mean and mode for missing cells, zero mean and unit variance, categories one-hot."""
+    """Impute by mean and mode, standardise numbers, one-hot encode categories."""
     one_hot = make_pipeline(
         SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     )
@@ -46,13 +46,13 @@ def standardised(categories: list[str], model: Any) -> Any:
 
 
 def for_tree(categories: list[str], model: Any) -> Any:
-    """Mean and mode for missing cells, and nothing else but numbers for categories."""
+    """Impute by mean and mode, and encode categories as integers."""
     numbers = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     modes = make_pipeline(SimpleImputer(strategy="most_frequent"), numbers)
     return make_pipeline(make_column_transformer((modes, categories), remainder=SimpleImputer()), model)
 
 
-def of_standard_target(model: Any) -> Any:
+def with_standardised_target(model: Any) -> Any:
     return TransformedTargetRegressor(model, transformer=StandardScaler())
 
 
@@ -62,7 +62,7 @@ def ridge(settings: Settings, categories: list[str], seed: int, threads: int) ->
 
 def svr(settings: Settings, categories: list[str], seed: int, threads: int, **kernel: Any) -> Any:
     model = SVR(**kernel, **settings, cache_size=1000, max_iter=1_000_000)
-    return standardised(categories, of_standard_target(model))
+    return standardised(categories, with_standardised_target(model))
 
 
 def tree(settings: Settings, categories: list[str], seed: int, threads: int) -> Any:
@@ -81,7 +81,7 @@ def mlp(settings: Settings, categories: list[str], seed: int, threads: int, laye
         n_iter_no_change=20,
         random_state=seed,
     )
-    return standardised(categories, of_standard_target(model))
+    return standardised(categories, with_standardised_target(model))
 
 
 def boosting(settings: Settings, categories: list[str], seed: int, threads: int) -> HistGradientBoostingRegressor:
@@ -98,23 +98,23 @@ def boosting_space(trial: optuna.Trial) -> Settings:
     }
 
 
-def stopped_boosting(model: Any, X: pd.DataFrame, y: np.ndarray, X_more: pd.DataFrame, y_more: np.ndarray) -> int:
-    model.set_params(early_stopping=True, n_iter_no_change=PATIENCE).fit(X, y, X_val=X_more, y_val=y_more)
+def stopped_boosting(model: Any, X: pd.DataFrame, y: np.ndarray, X_val: pd.DataFrame, y_val: np.ndarray) -> int:
+    model.set_params(early_stopping=True, n_iter_no_change=PATIENCE).fit(X, y, X_val=X_val, y_val=y_val)
     return max(int(np.argmax(model.validation_score_)), 1)
 
 
-class SparselyLearntProcess(RegressorMixin, BaseEstimator):
-    """A Gaussian process of all rows; its kernel is learnt by marginal likelihood from at most 1,000 of them."""
+class SubsampledKernelProcess(RegressorMixin, BaseEstimator):
+    """A Gaussian process on all rows, with a kernel fitted by marginal likelihood to at most 1,000 of them."""
 
     def __init__(self, random_state: int | None = None) -> None:
         self.random_state = random_state
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> "SparselyLearntProcess":
-        some = np.random.default_rng(self.random_state).permutation(len(y))[:1000]
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "SubsampledKernelProcess":
+        subsample = np.random.default_rng(self.random_state).permutation(len(y))[:1000]
         scales = Matern(np.ones(X.shape[1]), (1e-2, 1e4), nu=2.5)
         kernel = ConstantKernel() * scales + WhiteKernel(0.1)
-        learnt = GaussianProcessRegressor(kernel, normalize_y=True).fit(X[some], y[some])
-        self.process_ = GaussianProcessRegressor(learnt.kernel_, optimizer=None, normalize_y=True).fit(X, y)
+        fitted = GaussianProcessRegressor(kernel, normalize_y=True).fit(X[subsample], y[subsample])
+        self.process_ = GaussianProcessRegressor(fitted.kernel_, optimizer=None, normalize_y=True).fit(X, y)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -122,7 +122,7 @@ class SparselyLearntProcess(RegressorMixin, BaseEstimator):
 
 
 def process(settings: Settings, categories: list[str], seed: int, threads: int) -> Any:
-    return standardised(categories, SparselyLearntProcess(seed))
+    return standardised(categories, SubsampledKernelProcess(seed))
 
 
 def process_quantiles(model: Any, X: pd.DataFrame) -> np.ndarray:
@@ -130,16 +130,16 @@ def process_quantiles(model: Any, X: pd.DataFrame) -> np.ndarray:
     return np.asarray(mean[:, None] + deviation[:, None] * norm.ppf(QUANTILES))
 
 
-SKLEARN = partial(Method, "scikit-learn", prepare=objects)
+SKLEARN = partial(Method, "scikit-learn", prepare=categories_as_objects)
 ALPHAS, COSTS = tuple(10.0 ** np.arange(-3, 4)), (1.0, 10.0, 100.0)
 NODES = Grid({"nodes": (10, 50, 100, 250)}, folds=3)
-NETWORK = partial(SKLEARN, search=NODES, most_rows=MANY_ROWS_OF_NETWORKS, most_splits=3, tuning_rows=5000)
+NETWORK = partial(SKLEARN, search=NODES, most_rows=MOST_ROWS_NETWORKS, most_splits=3, tuning_rows=5000)
 METHODS = {
     "ridge": SKLEARN(ridge, search=Grid({"alpha": ALPHAS})),
     "svr rbf": SKLEARN(
         partial(svr, kernel="rbf"),
         search=Grid({"C": COSTS, "gamma": (0.01, 0.03, 0.1, 0.3)}, folds=3),
-        most_rows=MANY_ROWS,
+        most_rows=MOST_ROWS_RBF,
         tuning_rows=3000,
     ),
     "svr polynomial": SKLEARN(

@@ -1,4 +1,4 @@
-"""XGBoost, with its own missing values and categories."""
+"""XGBoost, with its native missing values and categories."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ def space(trial: optuna.Trial) -> Settings:
     }
 
 
-def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_more: pd.DataFrame, y_more: np.ndarray) -> int:
+def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_val: pd.DataFrame, y_val: np.ndarray) -> int:
     model.set_params(early_stopping_rounds=PATIENCE)
-    model.fit(X, y, eval_set=[(X_more, y_more)], verbose=False)
+    model.fit(X, y, eval_set=[(X_val, y_val)], verbose=False)
     return int(model.best_iteration) + 1
 
 

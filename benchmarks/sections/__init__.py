@@ -1,1 +1,1 @@
-"""Sections of the page of benchmarks: each has `section()`, which draws its figures and returns Markdown."""
+"""Sections of docs/benchmarks.md: each module has `section()`, which saves its plots and returns Markdown."""

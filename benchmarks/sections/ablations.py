@@ -1,4 +1,4 @@
-"""What each choice of the model is worth, one changed at a time."""
+"""Ablations: the effect of each modelling choice, one changed at a time."""
 
 import numpy as np
 import pandas as pd
@@ -14,29 +14,29 @@ DEFAULT_RANKS = {"als": 10, "bayesian": 32}
 CHANGES = {
     ("als", "interpolation", "constant"): "interpolation: constant instead of linear",
     ("als", "smoothness_order", "2"): "second instead of first differences",
-    ("als", "n_estimators", "8"): "eight members instead of one",
+    ("als", "n_estimators", "8"): "ensemble of eight instead of one model",
     ("bayesian", "interpolation", "constant"): "interpolation: constant instead of linear",
-    ("bayesian", "smoothness_order", "1"): "first differences under all priors",
-    ("bayesian", "smoothness_order", "2"): "second differences under all priors",
+    ("bayesian", "smoothness_order", "1"): "first differences in all priors",
+    ("bayesian", "smoothness_order", "2"): "second differences in all priors",
 }
 CHAINS = ("1", "2", "4", "8", "16", "1, 8 times as long")
 UPDATES = {
-    "mode": Curve("mode by mode (default)", "#0072B2", "o", "-"),
-    "row": Curve("row by row", "#D55E00", "s", "--"),
+    "mode": Curve("mode updates (default)", "#0072B2", "o", "-"),
+    "row": Curve("row updates", "#D55E00", "s", "--"),
 }
 
 
-def measured() -> pd.DataFrame:
+def ablation_rows() -> pd.DataFrame:
     columns = ["task", "estimator", "changed", "value", *NUMBERS]
     found = pd.DataFrame(results.read("ablations"), columns=columns)
     return found.assign(**{name: pd.to_numeric(found[name]) for name in NUMBERS})
 
 
 def relative(found: pd.DataFrame, base: pd.DataFrame) -> pd.Series:
-    """RMSE to that of the base on the same split, by task, estimator, change and value: geometric mean over splits."""
-    of_split = base.set_index(["task", "split"])["rmse"]
-    of_split = of_split[~of_split.index.duplicated()].rename("base")
-    logs = found.join(of_split, on=["task", "split"], how="inner").assign(
+    """RMSE relative to the base on the same split, by task, estimator, change and value: geometric mean over splits."""
+    base_rmse = base.set_index(["task", "split"])["rmse"]
+    base_rmse = base_rmse[~base_rmse.index.duplicated()].rename("base")
+    logs = found.join(base_rmse, on=["task", "split"], how="inner").assign(
         log=lambda rows: np.log(rows.rmse / rows.base)
     )
     return np.exp(logs.groupby(["task", "estimator", "changed", "value"])["log"].mean())
@@ -47,7 +47,7 @@ def default_of(found: pd.DataFrame, estimator: str) -> pd.DataFrame:
 
 
 def cells(ratios: pd.Series, tasks: list[str], *key: str) -> list[str]:
-    """A cell a task, and the geometric mean over those there are."""
+    """One cell per task, and the geometric mean over the measured tasks."""
     values = np.array([ratios.get((task, *key), np.nan) for task in tasks])
     if np.isnan(values).all():
         return [""] * (len(tasks) + 1)
@@ -60,17 +60,17 @@ def changes(found: pd.DataFrame, tasks: list[str]) -> str:
     for key, label in CHANGES.items():
         ratios = relative(found, default_of(found, key[0]))
         lines.append([f"{CURVES[key[0]].label}: {label}", *cells(ratios, tasks, *key)])
-    return markdown(["RMSE / that of the same estimator's defaults", *tasks, "mean"], lines)
+    return markdown(["RMSE relative to the same estimator's defaults", *tasks, "mean"], lines)
 
 
 def inference(found: pd.DataFrame, tasks: list[str]) -> str:
-    """Least squares beside sampling, and one chain beside many under a single prior."""
+    """Least squares compared with sampling, and one chain with several, under a single prior."""
     ratios = relative(found, default_of(found, "bayesian"))
     lines = [["least squares, defaults", *cells(ratios, tasks, "als", "", "default")]]
-    lines.append(["least squares, eight members", *cells(ratios, tasks, "als", "n_estimators", "8")])
+    lines.append(["least squares, ensemble of eight", *cells(ratios, tasks, "als", "n_estimators", "8")])
     for chains in CHAINS:
-        lines.append([f"one prior, chains: {chains}", *cells(ratios, tasks, "bayesian", "n_chains", chains)])
-    return markdown(["RMSE / that of the Bayesian defaults", *tasks, "mean"], lines)
+        lines.append([f"one prior, number of chains: {chains}", *cells(ratios, tasks, "bayesian", "n_chains", chains)])
+    return markdown(["RMSE relative to the Bayesian defaults", *tasks, "mean"], lines)
 
 
 def levels_and_rank(found: pd.DataFrame, tasks: list[str]) -> str:
@@ -98,14 +98,14 @@ def levels_and_rank(found: pd.DataFrame, tasks: list[str]) -> str:
         axis.set_title(task, fontsize=9)
     legend_below(figure, axes[0], 2)
     caption = (
-        "RMSE relative to that of the Bayesian estimator with its defaults, against the most levels of a predictor and "
-        "against the rank; geometric mean over splits, everything else by default."
+        "RMSE relative to the Bayesian estimator with defaults, against the maximum number of levels and against the "
+        "rank; geometric mean over splits, all other parameters at their defaults."
     )
     return drawing.save(figure, "ablations_levels_rank", caption)
 
 
 def updates(found: pd.DataFrame, tasks: list[str]) -> str:
-    """How far the objective is above the lowest that was reached, against sweeps and seconds."""
+    """How far the objective is above the lowest value reached, against sweeps and against seconds."""
     mine = found[found["changed"] == "update"]
     if mine.empty:
         return "Not measured yet."
@@ -124,19 +124,19 @@ def updates(found: pd.DataFrame, tasks: list[str]) -> str:
                 axis.plot(x, by_sweeps["above"], **curve.style)
             axis.set(xscale="log", yscale="log", xlabel=against)
             axis.xaxis.set_minor_formatter(NullFormatter())
-        line[0].set_ylabel("objective above the lowest")
+        line[0].set_ylabel("relative excess objective")
     for axis, task in zip(axes[0], tasks, strict=True):
         axis.set_title(task, fontsize=9)
     legend_below(figure, axes[0], 2)
     caption = (
-        "Least squares: the objective, as a fraction above the lowest that an update reached in 200 sweeps, against "
-        "sweeps and against seconds on one thread; mean over splits."
+        "Least squares: the relative excess of the objective over the lowest value that any update reached in 200 "
+        "sweeps, against sweeps and against seconds on one thread; mean over splits."
     )
     return drawing.save(figure, "ablations_updates", caption)
 
 
 def section() -> str:
-    found = measured()
+    found = ablation_rows()
     if found.empty:
         return "## Ablations\n\nNot measured yet (`python benchmarks/ablations.py`)."
     tasks = list(dict.fromkeys(found["task"]))
@@ -144,21 +144,22 @@ def section() -> str:
     splits = (each == each.max()).groupby("task").sum().min()
     return f"""## Ablations
 
-One thing changed at a time from the defaults, on random 80/20 splits of {len(tasks)} tasks, with at most 6,000 training
-rows (`benchmarks/ablations.py`); {splits} of 3 splits are measured. Below 1, the change is better than the default.
+One parameter is changed from its default at a time, on random 80/20 splits of {len(tasks)} tasks with at most 6,000
+training rows (`benchmarks/ablations.py`); {splits} of 3 splits are measured. Below 1, the change improves on the
+default.
 
 ### Levels and rank
 
 {levels_and_rank(found, tasks)}
 
-### Interpolation, smoothness and members
+### Interpolation, smoothness order and ensembles
 
 {changes(found, tasks)}
 
-### Least squares and sampling, one chain and many
+### Least squares compared with sampling, and the number of chains
 
-Chains are counted under the prior "medium" alone, without a pilot, each of 48 sweeps after 40; of several priors, each
-that has a share has at least one chain.
+The rows by number of chains use the prior "medium" alone, without a pilot; each chain has 48 sweeps after a burn-in of
+40. (With several priors, every prior with a positive stacking weight has at least one chain.)
 
 {inference(found, tasks)}
 

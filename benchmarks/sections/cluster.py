@@ -1,22 +1,17 @@
-"""Fits over Dask partitions beside local threads."""
+"""Fits on Dask partitions compared with local threads."""
 
 import pandas as pd
 
-import results
-from sections.measured import markdown
+from sections.measured import markdown, numeric_rows
 
-TITLE = "## On a cluster"
+TITLE = "## Dask cluster"
 MOST_TIMES_LOCAL = 1.5
 
 
-def measured() -> pd.DataFrame:
+def cluster_rows() -> pd.DataFrame:
     """The last row of each size."""
-    found = pd.DataFrame(results.read("dask"))
-    if found.empty:
-        return found
-    words = ("csid", "numpy", "numba", "sklearn", "machine")
-    numbers = found.assign(**{name: pd.to_numeric(found[name]) for name in found.columns if name not in words})
-    return numbers.drop_duplicates("rows", keep="last").sort_values("rows")
+    found = numeric_rows("dask")
+    return found if found.empty else found.drop_duplicates("rows", keep="last").sort_values("rows")
 
 
 def line(row: dict[str, float]) -> list[str]:
@@ -27,19 +22,19 @@ def line(row: dict[str, float]) -> list[str]:
         f"{row['seconds'] / row['local_seconds']:.2f}",
         f"{row['cpu_seconds'] / row['local_cpu_seconds']:.2f}",
         f"{row['bytes_per_sweep'] / 1e6:.2f}",
-        f"{row['bytes_on_paper'] / 1e6:.2f}",
+        f"{row['bytes_expected'] / 1e6:.2f}",
     ]
 
 
 def section() -> str:
-    found = measured()
+    found = cluster_rows()
     if found.empty:
         return f"{TITLE}\n\nNot measured yet (`python benchmarks/cluster.py`)."
-    header = ["", "Dask, s", "local, s", "times local", "times its CPU seconds", "MB a sweep", "on paper"]
+    header = ["", "Dask, s", "local, s", "time / local", "CPU time / local", "MB per sweep", "expected"]
     return f"""{TITLE}
 
-Least squares, rank 10, 20 sweeps: two Dask workers of one thread each against two local threads, tables in memory
-(`benchmarks/cluster.py`). Aimed at: at most {MOST_TIMES_LOCAL:g} times local at 10,000,000 rows, and the bytes on
-paper. What that means for more rows and machines: [scaling](scaling.md).
+Least squares, rank 10, 20 sweeps: two Dask workers with one thread each compared with two local threads, with tables
+in memory (`benchmarks/cluster.py`). The goals are at most {MOST_TIMES_LOCAL:g} times the local time at 10,000,000
+rows, and the expected number of bytes sent. [Scaling](scaling.md) extrapolates to more rows and machines.
 
 {markdown(header, [line(row) for row in found.to_dict("records")])}"""

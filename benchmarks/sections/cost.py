@@ -1,4 +1,4 @@
-"""Seconds of fits and predictions, measured one after another."""
+"""Fit and prediction times, measured one after another."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ from sections.measured import markdown
 def section() -> str:
     found = pd.DataFrame(results.read("cost"))
     if found.empty:
-        return "## Cost\n\nNot measured yet."
+        return "## Fit and prediction time\n\nNot measured yet."
     seconds = (
         found.astype({"fit_seconds": float, "predict_seconds": float})
         .groupby(["task", "method"])
@@ -19,12 +19,12 @@ def section() -> str:
     methods = list(dict.fromkeys(found["method"]))
     tasks = [task for task in problems.TASKS if task in set(found["task"])]
     lines = [
-        [task, *("{fit_seconds:.2f} / {predict_seconds:.2f}".format(**seconds.loc[task, one]) for one in methods)]
+        [task, *("{fit_seconds:.2f} / {predict_seconds:.2f}".format(**seconds.loc[task, name]) for name in methods)]
         for task in tasks
     ]
-    return f"""## Cost
+    return f"""## Fit and prediction time
 
-Seconds of a fit on the training rows of the first split, and of 100,000 predictions, in one run on two threads, mean of
-two rounds (`benchmarks/cost.py`).
+Seconds for a fit on the training rows of the first split, and for 100,000 predictions; all in one run on two threads,
+mean of two rounds (`benchmarks/cost.py`).
 
 {markdown(["fit / predict, s", *methods], lines)}"""

@@ -1,4 +1,4 @@
-"""Figures of curves in one look: colours that the colour-blind tell apart, markers and lines that need no colour."""
+"""The common style of plots: colour-blind safe colours, and markers and lines that work without colour."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-LOOK = {
+STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -28,8 +28,8 @@ class Curve(NamedTuple):
 
     @property
     def style(self) -> dict[str, Any]:
-        of_line = {"linestyle": self.line, "linewidth": 1.4, "marker": self.marker, "markersize": 4.5}
-        return {"label": self.label, "color": self.color, **of_line}
+        line = {"linestyle": self.line, "linewidth": 1.4, "marker": self.marker, "markersize": 4.5}
+        return {"label": self.label, "color": self.color, **line}
 
 
 CURVES = {
@@ -43,13 +43,13 @@ CURVES = {
 
 
 def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, Any]:
-    """A figure in this look, and its axes (rows, columns)."""
-    with mpl.rc_context(LOOK):
+    """A figure in the common style, and its axes (rows, columns)."""
+    with mpl.rc_context(STYLE):
         return plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **options)
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int) -> None:
-    """One legend for all panels, each label once."""
+    """One legend for all panels, with every label once."""
     entries: dict[str, Any] = {}
     for axis in axes:
         handles, labels = axis.get_legend_handles_labels()

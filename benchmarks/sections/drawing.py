@@ -1,4 +1,4 @@
-"""Where the page and its figures go, and how figures are saved: the same bits from the same rows."""
+"""Where the page and its plots are written. Plots are reproducible: the same rows give the same bits."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "csid"})
 
 
 def save(figure: Figure, name: str, caption: str) -> str:
-    """Write a figure as SVG beside the page, and give the Markdown that shows it with its caption."""
+    """Write a plot as SVG into the folder of the page, and return the Markdown that shows it with its caption."""
     folder = FOLDER / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"{name}.svg", metadata={"Date": None})

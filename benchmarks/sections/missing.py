@@ -1,4 +1,4 @@
-"""The paper's Table 2: a share of the predictors' cells hidden."""
+"""The paper's Table 2: a fraction of the predictors' cells is hidden."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,9 +18,9 @@ def errors_of(case: str, protocol: str) -> Errors:
     return by_split(rows(2, f"{case} {protocol}"))
 
 
-def figure_of_cases() -> str:
-    """Mean over tasks of the error relative to the best method's, against what is hidden."""
-    cases = [case.name for case in sorted(TABLES[2].cases, key=lambda case: (case.by_value, case.share))]
+def plot_of_cases() -> str:
+    """Error relative to the best method, geometric mean over tasks, against the fraction of hidden cells."""
+    cases = [case.name for case in sorted(TABLES[2].cases, key=lambda case: (case.by_value, case.fraction))]
     figure, axes = plt.subplots(1, 2, figsize=(7.5, 3.4), sharey=True, layout="constrained")
     drawn = False
     for axis, protocol in zip(axes, PROTOCOLS, strict=True):
@@ -30,7 +30,7 @@ def figure_of_cases() -> str:
             if not first:
                 continue
             table = means(first, FEW_SPLITS).reindex(SHOWN).dropna(how="all")
-            table = table.dropna(axis=1)  # tasks that all the methods have
+            table = table.dropna(axis=1)  # only tasks that all methods have
             relative = np.exp(np.log(table / table.min()).mean(axis=1)) if table.size else table.mean(axis=1)
             for method, value in relative.dropna().items():
                 ratios[method][number] = value
@@ -39,14 +39,14 @@ def figure_of_cases() -> str:
             label = LABELS[method].strip("*")
             axis.plot(cases, ratios[method], marker=marker, linestyle=line, label=label)
         axis.set(title=PROTOCOLS[protocol], xlabel="cells hidden")
-    axes[0].set_ylabel("RMSE / that of the best")
+    axes[0].set_ylabel("RMSE relative to the best")
     axes[0].legend(frameon=False, fontsize=7)
     if not drawn:
         plt.close(figure)
-        return "The figure of other shares is not measured yet."
+        return "Other fractions of hidden cells are not measured yet."
     caption = (
-        "RMSE relative to the best of these methods, geometric mean over the tasks that all of them have, 3 splits, "
-        "against the share of cells hidden; by value, a cell is the likelier hidden the higher its value."
+        "RMSE relative to the best of these methods against the fraction of hidden cells; geometric mean over the "
+        "tasks that all of these methods have, 3 splits. By value: the higher a value, the more likely it is hidden."
     )
     return drawing.save(figure, "missing", caption)
 
@@ -59,10 +59,11 @@ def section() -> str:
         tables.append(f"Cells {label}:\n\n{shown}")
     return f"""## Table 2: 30 % of the cells hidden
 
-Test RMSE as in Table 1, with 30 % of the predictors' cells hidden at random. The paper does not say whether test rows
-lose cells too, so both are shown; its figures stand in both. The paper's baselines see the mean or the mode in place of
-a hidden cell, boosted trees treat it in their own way. Settings are those of Table 1.
+Test RMSE as in Table 1, with 30 % of the predictors' cells hidden at random. The paper does not say whether cells of
+test rows are hidden too, so both cases are shown, each with the paper's results. The paper's baselines impute hidden
+cells by the mean or the mode; boosted trees use their native handling of missing values. Settings are those of Table
+1.
 
 {(chr(10) * 2).join(tables)}
 
-{figure_of_cases()}"""
+{plot_of_cases()}"""

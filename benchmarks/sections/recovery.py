@@ -1,4 +1,4 @@
-"""How many samples identify a random system."""
+"""How many samples are needed to identify a random system."""
 
 import results
 from sections.measured import markdown
@@ -12,10 +12,10 @@ def section() -> str:
         [row["predictors"], row["levels"], row["rank"], row["factors"], row["samples_per_FNI"], row["success_rate"]]
         for row in found
     ]
-    header = ["predictors N", "levels I", "rank F", "factors", "samples / (F N I)", "share recovered"]
+    header = ["predictors N", "levels I", "rank F", "factors", "samples / (F N I)", "fraction recovered"]
     return f"""## Recovery
 
-Random systems seen without noise at random cells; recovered when the relative error on unseen cells is below 1e-2
-(`benchmarks/recovery.py`).
+Random systems, observed without noise at random cells. A system counts as recovered if the relative error on unobserved
+cells is below 1e-2 (`benchmarks/recovery.py`).
 
 {markdown(header, lines)}"""

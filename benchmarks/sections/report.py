@@ -1,18 +1,18 @@
-"""The report: how long it takes to write and to open, and how soon it answers."""
+"""The HTML report: time to write it, time to open it, and latency of the what-if panel."""
 
 import pandas as pd
 
 import results
 from sections.measured import markdown
 
-HEADER = ["rows given", "written, s", "size, MB", "opens, ms", "what-if, ms: median", "95 of 100", "slowest of 200"]
+HEADER = ["rows", "write, s", "size, MB", "open, ms", "what-if, ms: median", "95th percentile", "slowest of 200"]
 NUMBERS = ("write_seconds", "bytes", "open_milliseconds", "what_if_median", "what_if_95", "what_if_slowest")
 
 
 def section() -> str:
     found = pd.DataFrame(results.read("report"))
     if found.empty:
-        return "## The report\n\nNot measured yet (`python benchmarks/report.py`)."
+        return "## HTML report\n\nNot measured yet (`python benchmarks/report.py`)."
     last = found.drop_duplicates(["problem", "rows_given"], keep="last").astype(dict.fromkeys(NUMBERS, float))
     lines = [
         [
@@ -25,10 +25,10 @@ def section() -> str:
         for row in last.to_dict("records")
     ]
     first = last.iloc[0]
-    return f"""## The report
+    return f"""## HTML report
 
-Of a default model of bike with two outputs ({first["predictors"]} predictors, {first["rank"]} components), opened in
-Chromium {first["chromium"].split(".")[0]} (`benchmarks/report.py`). A what-if answer is a prediction, its interval and
-all Shapley values.
+The report of a default model of bike with two outputs ({first["predictors"]} predictors, {first["rank"]} components),
+opened in Chromium {first["chromium"].split(".")[0]} (`benchmarks/report.py`). One what-if update computes a
+prediction, its predictive interval and all Shapley values.
 
 {markdown(HEADER, lines)}"""

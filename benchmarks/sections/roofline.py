@@ -1,26 +1,19 @@
-"""The accumulation of the normal equations beside what the machine can do."""
+"""Roofline of the accumulation of the normal equations."""
 
 import numpy as np
 import pandas as pd
 
-import results
 from sections import drawing
 from sections.curves import panels
-from sections.measured import markdown
+from sections.measured import markdown, numeric_rows
 
 MARKERS = {"constant": "o", "linear": "s"}
 COLORS = {"double": "#0072B2", "single": "#D55E00"}
 ROOFS = {"double": "-", "single": "--"}
 
 
-def measured() -> pd.DataFrame:
-    found = pd.DataFrame(results.read("roofline"))
-    words = ("interpolation", "precision", "csid", "numpy", "numba", "sklearn", "machine")
-    return found.assign(**{name: pd.to_numeric(found[name]) for name in found.columns if name not in words})
-
-
-def figure_of(found: pd.DataFrame) -> str:
-    """A panel for each number of threads: roofs of memory and of BLAS, and the kernel beneath them."""
+def plot_of(found: pd.DataFrame) -> str:
+    """One panel per number of threads: the roofs of memory and of BLAS, and the kernel below them."""
     counts = sorted(found["threads"].unique())
     figure, axes = panels(1, len(counts), (3.75 * len(counts), 3.8), sharey=True)
     for axis, count in zip(axes[0], counts, strict=True):
@@ -48,32 +41,32 @@ def figure_of(found: pd.DataFrame) -> str:
     axes[0, 0].set_ylabel("GFLOP/s")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
-    caption = "Accumulation at ranks 8, 16, 32 and 64, from left to right, under the roofs of the machine."
+    caption = "Roofline of the accumulation at ranks 8, 16, 32 and 64, from left to right."
     return drawing.save(figure, "roofline", caption)
 
 
-def shares(found: pd.DataFrame) -> str:
-    """Share of BLAS's rate for each rank."""
-    share = found.assign(share=found["gigaflops"] / found["gemm_gigaflops"])
-    ranks = sorted(share["rank"].unique())
+def relative_rates(found: pd.DataFrame) -> str:
+    """Rate relative to BLAS for each rank."""
+    relative = found.assign(relative=found["gigaflops"] / found["gemm_gigaflops"])
+    ranks = sorted(relative["rank"].unique())
     lines = []
-    for (precision, interpolation, count), points in share.groupby(["precision", "interpolation", "threads"]):
-        by_rank = points.groupby("rank")["share"].median()
+    for (precision, interpolation, count), points in relative.groupby(["precision", "interpolation", "threads"]):
+        by_rank = points.groupby("rank")["relative"].median()
         name = f"{interpolation}, {precision}, {count} thread{'s' if count > 1 else ''}"
         lines.append([name, *(f"{100 * by_rank[rank]:.0f} %" if rank in by_rank else "" for rank in ranks)])
-    return markdown(["share of BLAS's rate", *(f"rank {rank}" for rank in ranks)], lines)
+    return markdown(["rate / BLAS", *(f"rank {rank}" for rank in ranks)], lines)
 
 
 def section() -> str:
-    found = measured()
+    found = numeric_rows("roofline", "interpolation", "precision")
     if found.empty:
         return "### Roofline\n\nNot measured yet (`python benchmarks/roofline.py`)."
     return f"""### Roofline
 
-What a fit does most: the sums over rows of a mode's normal equations, for 1,000,000 x 10 on 25 levels
-(`benchmarks/roofline.py`). Of symmetric matrices only one triangle is counted as operations, though whole blocks of
-eight are computed.
+Most of the time of a fit goes into the sums over rows of a mode's normal equations; here for 1,000,000 x 10 on 25
+levels (`benchmarks/roofline.py`). Only one triangle of the symmetric matrices counts as operations, although whole
+blocks of eight are computed.
 
-{figure_of(found)}
+{plot_of(found)}
 
-{shares(found)}"""
+{relative_rates(found)}"""

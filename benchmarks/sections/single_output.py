@@ -1,4 +1,4 @@
-"""The paper's Table 1: twelve tasks, nothing hidden."""
+"""The paper's Table 1: twelve tasks, without hidden cells."""
 
 from collections.abc import Sequence
 
@@ -15,33 +15,33 @@ from sections.measured import LABELS, Errors, by_split, error_table, markdown, m
 from tables import TABLES, skipped
 
 ORDER = [method for method in LABELS if method in TABLES[1].methods]
-POINTS = [method for method in ORDER if method != "catboost uncertainty"]
-"""Methods that aim at the mean alone, whose errors are compared."""
+POINT_METHODS = [method for method in ORDER if method != "catboost uncertainty"]
+"""Methods that optimise the mean prediction; only their errors are compared."""
 
 TASKS = (*problems.TASKS, problems.SYNTHETIC)
 
 
 def tests(errors: Errors) -> str:
-    """For each other method, on how many tasks csid is better or worse, and on how many of those significantly."""
+    """For each other method: on how many tasks csid is better or worse, and on how many of those significantly."""
     lines = []
-    for method in POINTS:
+    for method in POINT_METHODS:
         pairs = [(errors.get((task, "csid")), errors.get((task, method))) for task in problems.TASKS]
         pairs = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
         if method == "csid" or not pairs:
             continue
         gaps = [ours[: len(theirs)] - theirs[: len(ours)] for ours, theirs in pairs]
         signs = [(np.mean(gap), corrected_t(gap) < 0.05) for gap in gaps if len(gap) > 1]
-        counts = [sum(d < 0 for d, _ in signs), sum(d < 0 and sure for d, sure in signs)]
-        counts += [sum(d > 0 for d, _ in signs), sum(d > 0 and sure for d, sure in signs)]
+        counts = [sum(d < 0 for d, _ in signs), sum(d < 0 and significant for d, significant in signs)]
+        counts += [sum(d > 0 for d, _ in signs), sum(d > 0 and significant for d, significant in signs)]
         lines.append([LABELS[method], str(len(signs)), *map(str, counts)])
-    return markdown(["csid beside", "tasks", "better", "of these p < 0.05", "worse", "of these p < 0.05"], lines)
+    return markdown(["csid compared with", "tasks", "better", "of these p < 0.05", "worse", "of these p < 0.05"], lines)
 
 
 def critical_differences(errors: Errors) -> str:
-    """Mean ranks of the methods that have all tasks; a bar joins those that Nemenyi's test does not tell apart."""
-    mean = means(errors).reindex(index=POINTS, columns=list(problems.TASKS)).dropna()
+    """Mean ranks of the methods with all tasks; bars join methods that Nemenyi's test cannot distinguish."""
+    mean = means(errors).reindex(index=POINT_METHODS, columns=list(problems.TASKS)).dropna()
     if len(mean) < 3:
-        return "The figure of critical differences needs three methods with all tasks."
+        return "The plot of critical differences needs three methods with all tasks."
     ranks, p_value, critical = mean_ranks(mean.to_numpy().T)
     order = np.argsort(ranks)
     figure, axis = plt.subplots(figsize=(7, 0.28 * len(order) + 0.6), layout="constrained")
@@ -55,15 +55,15 @@ def critical_differences(errors: Errors) -> str:
     axis.set(xlabel="mean rank over tasks", yticks=[], ylim=(-len(order) + 0.3, 0.7), xlim=(0.0, len(order) + 3))
     axis.spines[["left", "right", "top"]].set_visible(False)
     caption = (
-        f"Mean rank of RMSE over the {mean.shape[1]} tasks, of the {len(mean)} methods that ran on all of them. "
-        f"Friedman's test: p = {p_value:.1g}. Nemenyi's critical difference at 5 % is {critical:.2f}: methods beside "
-        "the same bar are not told apart."
+        f"Mean rank by RMSE over the {mean.shape[1]} tasks, for the {len(mean)} methods that ran on all of them. "
+        f"Friedman's test: p = {p_value:.1g}. Nemenyi's critical difference at 5 % is {critical:.2f}: methods joined "
+        "by a bar do not differ significantly."
     )
     return drawing.save(figure, "critical_differences", caption)
 
 
 def cliques(ranks: Sequence[float], critical: float) -> list[tuple[int, int]]:
-    """First and last of each longest run of ordered ranks that lie within the critical difference."""
+    """First and last index of each maximal run of sorted ranks within the critical difference."""
     runs: list[tuple[int, int]] = []
     for first in range(len(ranks)):
         last = max(n for n in range(first, len(ranks)) if ranks[n] - ranks[first] <= critical)
@@ -75,63 +75,65 @@ def cliques(ranks: Sequence[float], critical: float) -> list[tuple[int, int]]:
 def calibration() -> str:
     """Coverage of 90 % intervals and the CRPS, for the methods that have them."""
     found = rows(1)
-    coverage, crps = (by_split(found, figure) for figure in ("coverage", "crps"))
-    shown = [task for task in TASKS if any(task == one for one, _ in crps)]
+    coverage, crps = (by_split(found, metric) for metric in ("coverage", "crps"))
+    shown = [task for task in TASKS if any(task == name for name, _ in crps)]
     lines = []
     for method in (method for method in ORDER if found.loc[found["method"] == method, "crps"].notna().any()):
-        for label, figures, text in (("covered", coverage, "{:.0%}"), ("CRPS", crps, "{:.3g}")):
-            cells = [text.format(figures[task, method].mean()) if (task, method) in figures else "·" for task in shown]
+        for label, metric, text in (("coverage", coverage, "{:.0%}"), ("CRPS", crps, "{:.3g}")):
+            cells = [text.format(metric[task, method].mean()) if (task, method) in metric else "·" for task in shown]
             lines.append([f"{LABELS[method]}, {label}", *cells])
     return markdown(["", *shown], lines)
 
 
 def left_out(task: str, method: str) -> bool:
-    """Whether a method takes too long on a task."""
+    """Whether a method is skipped on a task, because it takes too long."""
     return skipped(problems.load(task), METHODS[method])
 
 
 def searches() -> str:
-    """How the settings of each method are found."""
+    """How the settings of each method are tuned."""
     lines = []
-    for one in ORDER:
-        method = METHODS[one]
+    for name in ORDER:
+        method = METHODS[name]
         if method.search is None:
-            given = ", ".join(f"{name} {value}" for name, value in method.settings.items())
-            lines.append([LABELS[one], given or "its defaults", "", ""])
+            given = ", ".join(f"{setting} {value}" for setting, value in method.settings.items())
+            lines.append([LABELS[name], given or "defaults", "", ""])
             continue
         found = "random search" if isinstance(method.search, Space) else "grid"
         most = f"{method.tuning_rows:,}" if method.tuning_rows else "all"
-        lines.append([LABELS[one], found, str(method.search.folds), most])
-    return markdown(["method", "settings", "folds", "rows of the search, at most"], lines)
+        lines.append([LABELS[name], found, str(method.search.folds), most])
+    return markdown(["method", "settings", "folds", "maximum rows in the search"], lines)
 
 
 def section() -> str:
     errors = by_split(rows(1))
     if not errors:
         return "## Table 1: no missing cells\n\nNot measured yet."
-    limits = "; ".join(f"{LABELS[one]}: {METHODS[one].most_rows:,}" for one in ORDER if METHODS[one].most_rows)
+    limits = "; ".join(f"{LABELS[name]}: {METHODS[name].most_rows:,}" for name in ORDER if METHODS[name].most_rows)
     return f"""## Table 1: no missing cells
 
-Test RMSE, mean ± standard deviation over ten random 80/20 splits, the best of each task bold, and the paper's figures
-beneath ours where it has the method. Every method but csid's defaults, EBM and the Gaussian process is tuned once a
-task, on the training rows of the first split. "—": left out, since the task has more training rows than the method is
-given ({limits}). "·": not measured yet; a number in brackets says how many splits there are when not ten; networks,
-EBM and the Gaussian process are given three, for time.
+Test RMSE, mean ± standard deviation over ten random 80/20 splits. The best method of each task is bold. The paper's
+results are below ours where it has the method. All methods except csid with defaults, CatBoost with
+RMSEWithUncertainty, EBM and the Gaussian process are tuned once per task, on the training rows of the first split.
+"—": skipped, because the task has more training rows than the method can handle in reasonable time ({limits}). "·":
+not measured yet. A number in parentheses is the number of splits if it is not ten; networks, EBM and the Gaussian
+process have three, to save time.
 
 {error_table(errors, TASKS, ORDER, paper.TABLE1, left_out)}
 
-How settings were found; a random search has 30 trials of Optuna's sampler, and boosters, least squares and their rounds
-stop early on the held-out fold. Rows of CatBoost and csid that were measured before the others have no MAE, seconds and
-memory.
+The table below shows how settings were tuned. A random search has 30 trials of Optuna's TPE sampler. For boosted
+trees and least squares, early stopping on the held-out fold sets the number of rounds. The first rows measured, of
+CatBoost and csid, have no MAE, seconds and memory.
 
 {searches()}
 
-Beside csid's defaults, by the corrected resampled t-test (Nadeau and Bengio) over the splits of a task that both have:
+csid with defaults compared with each method, by the corrected resampled t-test (Nadeau and Bengio) over the splits of a
+task that both have:
 
 {tests(errors)}
 
 {critical_differences(errors)}
 
-90 % intervals and the CRPS (twice the mean pinball loss over 19 quantiles):
+Coverage of 90 % predictive intervals, and CRPS (twice the mean pinball loss over 19 quantiles):
 
 {calibration()}"""

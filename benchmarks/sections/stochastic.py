@@ -1,98 +1,95 @@
-"""Fits by blocks of rows beside those that see all rows at a time."""
+"""The stochastic solver, which updates on blocks of rows, compared with sweeps over all rows."""
 
 import pandas as pd
 
-import results
 from sections import drawing
 from sections.curves import panels
-from sections.measured import markdown
+from sections.measured import markdown, numeric_rows
 
-LOOKS = {"als": ("sweeps over all rows", "#0072B2", "o"), "stochastic": ("blocks of rows", "#D55E00", "s")}
-NEAR = 1.01
-
-
-def measured(name: str, words: tuple[str, ...]) -> pd.DataFrame:
-    found = pd.DataFrame(results.read(name))
-    words = (*words, "csid", "numpy", "numba", "sklearn", "machine")
-    return found.assign(**{name: pd.to_numeric(found[name]) for name in found.columns if name not in words})
+SOLVERS = {"als": ("ALS, all rows", "#0072B2", "o"), "stochastic": ("stochastic, row blocks", "#D55E00", "s")}
+TOLERANCE = 1.01
 
 
-def figure_of(found: pd.DataFrame) -> str:
-    """A panel for each system: error by pass at the largest size."""
+def plot_of(found: pd.DataFrame) -> str:
+    """One panel per system: error by pass at the largest number of rows."""
     found = found[found["rows"] == found["rows"].max()]
     systems = list(found["system"].unique())
     figure, axes = panels(1, len(systems), (3.75 * len(systems), 3.2))
     for axis, system in zip(axes[0], systems, strict=True):
-        for solver, (label, color, marker) in LOOKS.items():
+        for solver, (label, color, marker) in SOLVERS.items():
             points = found[(found["system"] == system) & (found["solver"] == solver)].sort_values("pass")
             axis.plot(points["pass"], points["rmse"], color=color, marker=marker, markersize=3.5, label=label)
-        axis.axhline(0.5, color="0.5", linestyle=":", label="noise")
+        axis.axhline(0.5, color="0.5", linestyle=":", label="noise level")
         axis.set(xlabel="passes over the rows", title=system)
     axes[0, 0].set_ylabel("held-out RMSE")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
-    caption = f"Held-out error by passes over {found['rows'].max():,} rows of ten predictors, rank 16, 64 levels."
+    caption = (
+        f"Held-out RMSE after each pass over {found['rows'].max():,} rows with ten predictors, rank 16, 64 levels."
+    )
     return drawing.save(figure, "stochastic", caption)
 
 
 def passes(found: pd.DataFrame) -> str:
-    """How many passes blocks need to come within one percent of what ALS has after its last."""
+    """How many passes the stochastic solver needs to come within one percent of the final error of ALS."""
     lines = []
     for (rows, system), points in found.groupby(["rows", "system"]):
         by_pass = points.pivot(index="pass", columns="solver", values="rmse")
-        if not set(LOOKS) <= set(by_pass.columns):
+        if not set(SOLVERS) <= set(by_pass.columns):
             continue
-        als, blocks = by_pass["als"].dropna(), by_pass["stochastic"].dropna()
-        near = blocks.index[blocks <= NEAR * als.iloc[-1]]
-        needed = f"{near[0]} of {len(als)}" if len(near) else f"more than {len(blocks)}"
-        pace = points.groupby("solver")["seconds_per_pass"].first()
-        ratio = f"{pace['stochastic'] / pace['als']:.1f}"
-        lines.append([f"{system}, {rows:,}", f"{als.iloc[-1]:.4f}", f"{blocks.iloc[-1]:.4f}", needed, ratio])
+        als, stochastic = by_pass["als"].dropna(), by_pass["stochastic"].dropna()
+        close = stochastic.index[stochastic <= TOLERANCE * als.iloc[-1]]
+        needed = f"{close[0]} of {len(als)}" if len(close) else f"more than {len(stochastic)}"
+        seconds = points.groupby("solver")["seconds_per_pass"].first()
+        ratio = f"{seconds['stochastic'] / seconds['als']:.1f}"
+        lines.append([f"{system}, {rows:,}", f"{als.iloc[-1]:.4f}", f"{stochastic.iloc[-1]:.4f}", needed, ratio])
     last = found.groupby("solver")["pass"].max()
-    header = ["system, rows", f"ALS, {last['als']} passes", f"blocks, {last['stochastic']} passes"]
-    return markdown([*header, "passes to within 1 % of ALS", "time of a pass / of ALS"], lines)
+    header = ["system, rows", f"ALS, {last['als']} passes", f"stochastic, {last['stochastic']} passes"]
+    return markdown([*header, "passes to within 1 % of ALS", "time per pass / ALS"], lines)
 
 
 def posteriors(found: pd.DataFrame) -> str:
-    """The sampler by blocks beside the exact one, and that beside itself."""
+    """The row-block sampler compared with the exact one, and the exact one with a second seed."""
     lines = []
     for (rows, system), points in found.groupby(["rows", "system"], sort=False):
         exact = points.set_index("sampler").loc["exact"]
         for row in points.to_dict("records"):
-            ratios = [f"{row[name] / exact[name]:.4f}" for name in ("rmse", "width", "unknown")]
-            off = "" if row["sampler"] == "exact" else f"{row['off'] / exact['unknown']:.2f}"
+            ratios = [f"{row[name] / exact[name]:.4f}" for name in ("rmse", "width", "model_uncertainty")]
+            difference = row["mean_difference"] / exact["model_uncertainty"]
             lines.append(
                 [
                     f"{system}, {rows:,}",
                     row["sampler"],
                     *ratios,
                     f"{row['coverage']:.4f}",
-                    off,
+                    "" if row["sampler"] == "exact" else f"{difference:.2f}",
                     f"{row['seconds']:.0f} s",
                 ]
             )
-    header = ["system, rows", "sampler", "RMSE", "width of intervals", "what the model does not know", "coverage"]
-    return markdown([*header, "means differ by", "fit"], lines)
+    header = ["system, rows", "sampler", "RMSE", "interval width", "model uncertainty", "coverage"]
+    return markdown([*header, "difference of means", "fit"], lines)
 
 
 def section() -> str:
-    curves = measured("stochastic", ("system", "solver"))
+    curves = numeric_rows("stochastic", "system", "solver")
     if curves.empty:
-        return "## Blocks of rows\n\nNot measured yet (`python benchmarks/stochastic.py`)."
-    text = f"""## Blocks of rows
+        return "## Stochastic solver\n\nNot measured yet (`python benchmarks/stochastic.py`)."
+    text = f"""## Stochastic solver
 
-`solver="stochastic"` beside sweeps over all rows (`benchmarks/stochastic.py`). A pass visits each row once for an
-update of all factors. Noise is 0.5.
+`solver="stochastic"`, which updates on blocks of rows, compared with ALS sweeps over all rows
+(`benchmarks/stochastic.py`). One pass visits each row once for an update of all factors. The noise level is 0.5.
 
-{figure_of(curves)}
+{plot_of(curves)}
 
 {passes(curves)}"""
-    draws = measured("stochastic_posterior", ("system", "sampler"))
+    draws = numeric_rows("stochastic_posterior", "system", "sampler")
     if draws.empty:
         return text
     return f"""{text}
 
-The posterior by blocks is an approximation. Beside the exact sampler, under one prior: ratios of error, of the width of
-90 % intervals and of the standard deviation of the model alone; by how much means differ, in units of that deviation.
+The posterior from row blocks is an approximation. The table compares it with the exact sampler, under one prior:
+RMSE, width of 90 % predictive intervals and model uncertainty (standard deviation), each relative to the exact
+sampler; and the root mean square difference of the predicted means, in units of the exact sampler's model
+uncertainty.
 
 {posteriors(draws)}"""

@@ -5,12 +5,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from csid.bayesian import BayesianCSIDRegressor
+    from csid.data.out_of_core import Batches, ParquetRows
+    from csid.estimators.bayesian import BayesianCSIDRegressor, Uncertainty
+    from csid.estimators.least_squares import CSIDRegressor
+    from csid.estimators.loading import load
     from csid.explain.identifiability import Identifiability, identifiability
-    from csid.loading import load
+    from csid.inference.sampling import InterruptedFitWarning
     from csid.model_file import ModelFileError
-    from csid.out_of_core import Batches, ParquetRows
-    from csid.regression import CSIDRegressor
 
 __version__ = version("csid")
 
@@ -19,21 +20,25 @@ __all__ = [
     "BayesianCSIDRegressor",
     "CSIDRegressor",
     "Identifiability",
+    "InterruptedFitWarning",
     "ModelFileError",
     "ParquetRows",
+    "Uncertainty",
     "identifiability",
     "load",
 ]
 
 _HOMES = {
-    "Batches": "csid.out_of_core",
-    "BayesianCSIDRegressor": "csid.bayesian",
-    "CSIDRegressor": "csid.regression",
+    "Batches": "csid.data.out_of_core",
+    "BayesianCSIDRegressor": "csid.estimators.bayesian",
+    "CSIDRegressor": "csid.estimators.least_squares",
     "Identifiability": "csid.explain.identifiability",
+    "InterruptedFitWarning": "csid.inference.sampling",
     "ModelFileError": "csid.model_file",
-    "ParquetRows": "csid.out_of_core",
+    "ParquetRows": "csid.data.out_of_core",
+    "Uncertainty": "csid.estimators.bayesian",
     "identifiability": "csid.explain.identifiability",
-    "load": "csid.loading",
+    "load": "csid.estimators.loading",
 }
 
 

@@ -1,4 +1,4 @@
-"""Writing files so that a failure or an interrupt loses nothing."""
+"""Atomic writes: a failure or an interrupt leaves the old file as it was."""
 
 import os
 import secrets
@@ -9,40 +9,40 @@ from pathlib import Path
 
 
 @contextmanager
-def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A new file beside `path`, to write to; it takes the place of `path` when the block ends well, else it is removed.
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Write to a temporary file that replaces `path` when the block succeeds, and is removed when it fails.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with written_aside(Path(folder) / "numbers.txt") as aside:
-    ...         _ = aside.write_text("1 2 3")
+    ...     with atomic_file(Path(folder) / "numbers.txt") as temporary:
+    ...         _ = temporary.write_text("1 2 3")
     ...     (Path(folder) / "numbers.txt").read_text()
     '1 2 3'
     """
-    final = Path(path).resolve()  # of a link, the file that it leads to
-    aside = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    final = Path(path).resolve()  # a symbolic link stays; its target is replaced
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
-        aside.touch(exist_ok=False)
-        rights = (final if final.exists() else aside).stat().st_mode & 0o777
-        yield aside
-        aside.chmod(rights)
-        with aside.open("rb") as file:
+        temporary.touch(exist_ok=False)
+        permissions = (final if final.exists() else temporary).stat().st_mode & 0o777
+        yield temporary
+        temporary.chmod(permissions)
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        aside.replace(final)
+        temporary.replace(final)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
-def folder_written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A new folder beside `path`, to fill; it takes its place when the block ends well, else it is removed."""
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Fill a temporary folder that replaces `path` when the block succeeds, and is removed when it fails."""
     final = Path(path).resolve()
-    aside = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:
-        aside.mkdir()
-        yield aside
+        temporary.mkdir()
+        yield temporary
         if final.exists():
             shutil.rmtree(final)
-        aside.replace(final)
+        temporary.replace(final)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,14 +1,14 @@
-"""A web site on this machine, an empty cache, and a small data set to be had from the site."""
+"""A local web server, an empty cache folder, and a small data set that the server offers."""
 
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import platformdirs
 import pytest
 
-from csid.datasets import download
 from csid.datasets.descriptions import Description, File, Origin
 from csid.datasets.originals import from_csv
 from csid.datasets.tables import fingerprint, parse_csv
@@ -19,7 +19,7 @@ ORIGINAL = b"a;b;y\n1;u;0.1\n2;?;0.2\n3;v;0.3\n"
 
 
 class Site:
-    """A web site whose addresses are answered by functions; `asked` lists what was asked for."""
+    """A web server whose paths are answered by functions; `asked` lists the requests."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
@@ -46,7 +46,7 @@ class Site:
 
 
 def says(status: int, body: bytes = b"", length: int | None = None, **headers: str) -> Answer:
-    """An answer with a body, whose length may be a lie."""
+    """An answer with a body; its announced length may be wrong."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
@@ -62,7 +62,7 @@ def says(status: int, body: bytes = b"", length: int | None = None, **headers: s
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(download, "_PAUSE", 0.0)
+    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))  # no pause before a retry
     site = Site()
     yield site
     site.close()
@@ -75,7 +75,7 @@ def answer() -> Callable[..., Answer]:
 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The folder of the tables, still absent, in a user's cache of its own."""
+    """The cache folder, which does not exist yet."""
     monkeypatch.delenv("CSID_DATA", raising=False)
     monkeypatch.setattr(platformdirs, "user_cache_dir", lambda name, appauthor: str(tmp_path / "cache" / name))
     return tmp_path / "cache" / "csid" / "datasets"
@@ -83,7 +83,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small(site: Site) -> Description:
-    """A set of three rows, to be had at /small.csv."""
+    """A data set of three rows, offered at /small.csv."""
     site.answers["/small.csv"] = says(200, ORIGINAL)
     file = File("paper/small.csv.gz", fingerprint(parse_csv(ORIGINAL.decode(), separator=";")))
     return Description(

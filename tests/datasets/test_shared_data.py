@@ -1,4 +1,4 @@
-"""The real data sets, where a folder of them is at hand: the benchmarks' tasks, and what their origins hold."""
+"""The real data sets, if a folder of them is available: the benchmark tasks, and reading their original files."""
 
 import csv
 import gzip
@@ -17,7 +17,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from csid import CSIDRegressor, datasets
-from csid.datasets.download import download
+from csid.datasets.download import fetch
 from csid.datasets.store import read_tables
 from csid.datasets.tables import fingerprint
 
@@ -38,7 +38,7 @@ def _wine() -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Read:
-    """A set read by hand: its targets, and which columns are no predictors or are categories."""
+    """A data set read by hand: its targets, and which columns are left out or categorical."""
 
     targets: tuple[str, ...]
     left_out: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", list(BY_HAND))
-def test_a_set_of_the_paper_is_what_its_file_says(name: str) -> None:
+def test_a_data_set_of_the_paper_is_what_its_file_says(name: str) -> None:
     by_hand = BY_HAND[name]
     frame = _read(name) if by_hand.read is None else by_hand.read()
     targets = list(by_hand.targets) if name != "concrete" else [frame.columns[-1]]
@@ -81,7 +81,7 @@ def test_a_set_of_the_paper_is_what_its_file_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", datasets.names())
-def test_a_set_is_the_same_in_pandas_and_polars(name: str) -> None:
+def test_a_data_set_is_the_same_in_pandas_and_polars(name: str) -> None:
     one, other = datasets.load(name, library="pandas"), datasets.load(name, library="polars")
     assert_array_equal(one.y, other.y)
     assert list(one.X.columns) == other.X.columns
@@ -120,7 +120,7 @@ def test_every_listed_assessment_can_be_a_target() -> None:
     assert len(last.y) == found[-1].students
 
 
-def test_an_estimator_takes_a_loaded_set_as_it_is() -> None:
+def test_an_estimator_takes_a_loaded_data_set_as_it_is() -> None:
     task = datasets.load("energy", library="polars")
     model = CSIDRegressor(rank=3, max_iter=3, random_state=0, n_jobs=1).fit(task.X, task.y)
     assert model.levels_["X6"] == ["2", "3", "4", "5"]
@@ -134,9 +134,9 @@ def test_one_step_of_the_tanks_is_nearly_linear() -> None:
     assert np.sqrt(np.mean((X[test] @ weights - task.y[test]) ** 2)) < 0.1
 
 
-# --- what the origins hold ----------------------------------------------------------------------------------------
+# --- original files -----------------------------------------------------------------------------------------------
 # Originals are rebuilt from the folder. Their checksums are those that others have published for the files of the
-# UCI repository, so that what these addresses deliver is known to be read rightly.
+# UCI repository, so reading what it delivers is tested without a network.
 
 
 def _text(path: str) -> str:
@@ -221,16 +221,16 @@ def test_an_original_rebuilt_is_the_published_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_set_is_had_from_its_original(
+def test_a_data_set_is_read_from_its_original(
     name: str, site: Any, answer: Callable[..., Any], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Downloaded from this machine, unpacked, read, verified and kept; the second time without the site."""
+    """Downloaded from a local server, unpacked, read, verified and cached; the second time from the cache."""
     files = {file: ORIGINALS[file][0]() for file in SETS[name]}
     original = files.get(name) or _packed(files)
     known = datasets.describe(name)
     path = "/" + known.origins[0].url.split("/", 3)[3]
     site.answers[path] = answer(200, original)
-    monkeypatch.setattr("csid.datasets.store.download", _at(site.url))
+    monkeypatch.setattr("csid.datasets.store.fetch", _at(site.url))
     first = read_tables(known)
     assert [fingerprint(table) for table in first] == [file.fingerprint for file in known.files]
     read_tables(known)
@@ -238,7 +238,7 @@ def test_a_set_is_had_from_its_original(
 
 
 def test_question_marks_of_the_repository_are_missing_scores() -> None:
-    """The UCI repository's edition of OULAD has them, in files of these sizes."""
+    """OULAD in the UCI repository has them, in files of these sizes."""
     files = {
         "assessments.csv": _oulad("assessments", "?"),
         "studentAssessment.csv": _oulad("student_assessment", "?"),
@@ -258,5 +258,5 @@ def _packed(files: dict[str, bytes]) -> bytes:
 
 
 def _at(site: str) -> Callable[[str, Path], None]:
-    """Downloads from this site in place of the public ones."""
-    return lambda url, path: download(f"{site}/{url.split('/', 3)[3]}", path)
+    """Downloads from this server in place of the public ones."""
+    return lambda url, path: fetch(f"{site}/{url.split('/', 3)[3]}", path)

@@ -1,4 +1,4 @@
-"""Tables: read, written, recognised by their values, and made into data frames."""
+"""Tables: read, written, fingerprinted, and converted to data frames."""
 
 import gzip
 import importlib.util
@@ -23,40 +23,40 @@ from csid.datasets.tables import (
 )
 
 NUMBERS = st.floats(allow_infinity=False) | st.integers(-(2**53), 2**53).map(float)
-WORDS = st.text("ab,;\"'é 1.", max_size=5).filter(lambda word: word.strip() not in ("", "1", ".1", "1.", "11"))
+STRINGS = st.text("ab,;\"'é 1.", max_size=5).filter(lambda word: word.strip() not in ("", "1", ".1", "1.", "11"))
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    """A column of numbers, and one of words that are never all numbers."""
+    """A column of numbers, and one of strings that are never all numbers."""
     rows = draw(st.integers(1, 8))
     numbers = draw(st.lists(NUMBERS, min_size=rows, max_size=rows))
-    words = draw(st.lists(WORDS, min_size=rows, max_size=rows))
+    words = draw(st.lists(STRINGS, min_size=rows, max_size=rows))
     return {"n": np.array(numbers), "w": np.array([*words[:-1], "word"])}
 
 
-def test_numbers_words_and_missing_cells_are_told_apart() -> None:
+def test_numbers_strings_and_missing_cells_are_told_apart() -> None:
     table = parse_csv("n,w,m\n1,a,\n?,b,3.38e-005\n-2.5,?,?\n")
     assert_array_equal(table["n"], [1.0, np.nan, -2.5])
     assert_array_equal(table["w"], ["a", "b", ""])
     assert_array_equal(table["m"], [np.nan, 3.38e-5, np.nan])
 
 
-def test_names_replace_a_header_and_leave_out_what_follows() -> None:
+def test_names_replace_a_header_and_drop_further_columns() -> None:
     assert list(parse_csv("a;b;c;\n1;2;3;\n", separator=";", names=("x", "y"))) == ["x", "y"]
     table = parse_csv("1,2\n3,4\n", header=False, names=("x", "y"))
     assert_array_equal(table["x"], [1.0, 3.0])
 
 
-def test_empty_rows_are_left_out() -> None:
+def test_empty_rows_are_dropped() -> None:
     assert_array_equal(parse_csv("a,b\n1,2\n\n,\n3,4\n")["b"], [2.0, 4.0])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a,b\n1,2\n3\n", "row 1 has 1 cells where 2 are expected"), ("a,b\n", "no rows"), ("", "no rows")],
+    [("a,b\n1,2\n3\n", "row 1 has 1 cells, expected 2"), ("a,b\n", "no rows"), ("", "no rows")],
 )
-def test_text_that_is_no_table_is_refused(text: str, message: str) -> None:
+def test_text_that_is_not_a_table_is_rejected(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_csv(text)
 
@@ -128,9 +128,9 @@ def test_the_library_is_the_first_installed(
     assert installed_library(None) == found
 
 
-def test_a_library_that_is_not_there_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     _hide(monkeypatch, ("pandas", "polars"))
-    with pytest.raises(ImportError, match="wanted as a data frame of polars: pip install polars"):
+    with pytest.raises(ImportError, match="library is 'polars', which is not installed: pip install polars"):
         installed_library("polars")
     wrong: Any = "arrow"
     with pytest.raises(ValueError, match="library is 'arrow': give one of 'pandas', 'polars', 'pyarrow'"):

@@ -1,4 +1,4 @@
-"""Tables become tasks: targets, predictors, groups and official splits; nothing is downloaded for that."""
+"""From tables to tasks: targets, predictors, groups and official splits. Nothing is downloaded."""
 
 import subprocess
 import sys
@@ -20,16 +20,25 @@ def a_set(name: str, **fields: Any) -> Description:
     return Description(name=name, **about | fields)
 
 
-# --- what can be asked for ----------------------------------------------------------------------------------------
+# --- names, targets and lags --------------------------------------------------------------------------------------
 
 
-def test_importing_the_package_imports_no_data_frames() -> None:
-    heavy = "{'pandas', 'polars', 'pyarrow', 'platformdirs', 'scipy.io'}"
-    code = f"import sys, csid.datasets; print(sorted({heavy} & set(sys.modules)))"
+@pytest.mark.parametrize("module", ["csid", "csid.datasets", "csid.cli.datasets"])
+def test_importing_the_package_imports_no_heavy_library(module: str) -> None:
+    heavy = "{'pandas', 'polars', 'pyarrow', 'platformdirs', 'pooch', 'rdata', 'requests', 'scipy.io'}"
+    code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
 
 
-def test_every_set_is_described() -> None:
+def test_help_imports_no_downloader() -> None:
+    code = (
+        "import sys, csid.cli.app as app; sys.argv = ['csid', '--help']\n"
+        "try: app.main()\nexcept SystemExit: print(sorted({'pooch', 'requests'} & set(sys.modules)))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).endswith("[]\n")
+
+
+def test_every_data_set_is_described() -> None:
     assert len(datasets.names()) == 13
     for name in datasets.names():
         known = datasets.describe(name)
@@ -40,24 +49,24 @@ def test_every_set_is_described() -> None:
         for origin in known.origins:
             assert origin.url.startswith("https://")
             assert len(origin.readers) == len(known.files)
-            assert "/" not in origin.saved_as
+            assert "/" not in origin.file_name
         assert all(len(file.fingerprint) == 64 for file in known.files)
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"no data set 'iris': choose one of energy, concrete, .*silverbox"):
+def test_an_unknown_name_is_rejected_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"unknown data set 'iris': choose one of energy, concrete, .*silverbox"):
         datasets.load("iris")
 
 
-def test_a_target_that_is_not_there_is_refused() -> None:
+def test_an_unknown_target_is_rejected() -> None:
     with pytest.raises(ValueError, match="target is 'Y3', but energy has 'Y1' and 'Y2': choose one, or leave"):
         datasets.load("energy", target="Y3")
     with pytest.raises(ValueError, match=r"target is 'V2', but silverbox has 'y\(t\)': choose one, or leave"):
         datasets.load("silverbox", target="V2")
 
 
-def test_lags_are_for_records_over_time() -> None:
-    with pytest.raises(ValueError, match="lags is 3, but concrete is no record over time: leave lags out"):
+def test_lags_are_for_time_series() -> None:
+    with pytest.raises(ValueError, match="lags is 3, but concrete is not a time series: leave lags out"):
         datasets.load("concrete", lags=3)
 
 
@@ -71,8 +80,8 @@ def _table(target: str | None) -> datasets.Dataset:
     return tasks.table_task(about, [TABLE], target, "pandas")
 
 
-def _file(**adds: str) -> File:
-    return File("", "", adds)
+def _file(**constants: str) -> File:
+    return File("", "", constants)
 
 
 def test_one_target_is_a_vector_and_several_are_a_matrix() -> None:
@@ -82,7 +91,7 @@ def test_one_target_is_a_vector_and_several_are_a_matrix() -> None:
     assert _table(None).target == ("y", "z")
 
 
-def test_rows_without_a_target_are_left_out_everywhere() -> None:
+def test_rows_with_a_missing_target_are_dropped() -> None:
     task = _table("z")
     assert_array_equal(task.y, [10.0, 30.0])
     assert_array_equal(task.groups, [1, 2])
@@ -97,7 +106,7 @@ def test_neither_other_targets_nor_dropped_columns_are_predictors() -> None:
     assert repr(task) == "Dataset(name='some', target=('y',), categorical=('a',))"
 
 
-def test_stacked_files_are_told_apart_by_a_column() -> None:
+def test_stacked_files_are_told_apart_by_a_constant_column() -> None:
     about = a_set("some", target=("y",), categorical=("colour",), files=(_file(colour="red"), _file(colour="white")))
     parts = [parse_csv("a,y\n1,2\n3,4\n"), parse_csv("a,y\n5,6\n")]
     task = tasks.table_task(about, parts, None, "pandas")
@@ -114,7 +123,7 @@ KEY = parse_csv(
 
 
 def _results() -> Table:
-    """Students 101 to 130 in assessment 1, every third also in 2, all in 3, and one unknown score."""
+    """Students 101 to 130 in assessment 1, every third also in 2, all in 3, and one missing score."""
     rows = [(1, 100 + n, 50 + n) for n in range(1, 31)]
     rows += [(2, 100 + n, 60 + n) for n in range(1, 31, 3)]
     rows += [(3, 100 + n, 70) for n in range(1, 41)]
@@ -127,7 +136,7 @@ def _grades(target: str) -> datasets.Dataset:
     return tasks.oulad_task(CATALOGUE["oulad"], [KEY, _results()], target, "pandas")
 
 
-def test_assessments_are_listed_by_their_students() -> None:
+def test_assessments_are_listed_by_their_number_of_students() -> None:
     found = tasks.oulad_assessments([KEY, _results()])
     assert [(one.module, one.presentation, one.name, one.students) for one in found] == [
         ("BBB", "2013J", "TMA 3", 40),
@@ -145,9 +154,9 @@ def test_an_assessment_is_predicted_from_others_of_its_module() -> None:
     assert_array_equal(task.X["TMA 1"], np.arange(51, 81, 3))
 
 
-def test_an_assessment_of_few_of_the_students_is_no_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_assessment_with_few_scores_is_not_a_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(_grades("TMA 1").X.columns) == []
-    monkeypatch.setattr(tasks, "_FEWEST_SCORES", 10)
+    monkeypatch.setattr(tasks, "_MIN_SCORES", 10)
     task = _grades("TMA 1")
     assert list(task.X.columns) == ["CMA 2"]
     assert_array_equal(np.flatnonzero(task.X["CMA 2"].notna()), np.arange(0, 30, 3))
@@ -155,17 +164,17 @@ def test_an_assessment_of_few_of_the_students_is_no_predictor(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("target", ["Exam 4", "1"])
-def test_an_assessment_without_scores_is_refused(target: str) -> None:
+def test_an_assessment_without_scores_is_rejected(target: str) -> None:
     with pytest.raises(
-        ValueError, match=f"target is '{target}', which is no assessment with scores: .*of the 3 in csid"
+        ValueError, match=f"target is '{target}', which is not an assessment with scores: .*of the 3 listed by csid"
     ):
         _grades(target)
 
 
-# --- records over time --------------------------------------------------------------------------------------------
+# --- time series --------------------------------------------------------------------------------------------------
 
 
-def test_predictors_reach_back_in_time() -> None:
+def test_lagged_predictors() -> None:
     u, y = np.arange(10.0), 100.0 + np.arange(10.0)
     X, following = tasks.lagged(u, y, (1, 3))
     assert list(X) == ["u(t)", "u(t-1)", "y(t-1)", "y(t-2)", "y(t-3)"]
@@ -196,8 +205,8 @@ def test_records_do_not_mix_and_tests_begin_after_the_initial_samples(lags: int 
 
 
 @pytest.mark.parametrize("lags", [0, (0, 0), -1, (2, -1), 50, 2.0, True, "3", (1, 2, 3)])
-def test_lags_that_make_no_sense_are_refused(lags: Any) -> None:
-    with pytest.raises(ValueError, match=r"lags is .*: give a number of samples from 1 to 49, or two of them"):
+def test_invalid_lags_are_rejected(lags: Any) -> None:
+    with pytest.raises(ValueError, match=r"lags is .*: give an integer from 1 to 49, or a tuple of two"):
         _tanks(lags)
 
 

@@ -1,4 +1,4 @@
-"""The same column, however it is stored, reads the same; what is no column of one kind is refused by name."""
+"""A column reads the same however it is stored; columns of mixed types are refused by name."""
 
 from collections.abc import Iterator
 from decimal import Decimal

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from csid import CSIDRegressor
-from csid._fit.positions import as_numbers
-from csid.encoding import CategoricalMode, EncodedRows, Encoding, OrdinalMode, fit_encoding
+from csid._kernels.positions import as_numbers
+from csid.encoding import CategoricalMode, EncodedRows, Encoding, Levels, OrdinalMode, fit_encoding
 from csid.encoding.columns import Column
 from csid.encoding.encoding import auto_levels, encode_columns
 
@@ -21,19 +21,18 @@ Array = NDArray[np.float64]
 seeds = st.integers(0, 2**32 - 1)
 
 
-def fit(X: Any, **options: Any) -> tuple[Encoding, EncodedRows]:
-    """The encoding of a table with all its rows alike, unless told otherwise."""
+def fit(
+    X: Any, levels: Any = 8, interpolation: Any = "linear", missing: Any = "marginalize", **options: Any
+) -> tuple[Encoding, EncodedRows]:
+    """The encoding of a table whose rows all have weight one, unless told otherwise."""
     n_rows, n_columns = X.shape
-    settings: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "names": [f"x{n}" for n in range(n_columns)],
         "weights": np.ones(n_rows),
         "train": np.arange(n_rows),
-        "levels": 8,
-        "interpolation": "linear",
-        "missing": "marginalize",
         "categorical": [None] * n_columns,
     }
-    return fit_encoding(X, n_rows, **(settings | options))
+    return fit_encoding(X, n_rows, levels=Levels(levels, interpolation, missing), **(defaults | options))
 
 
 def level_weights(encoding: Encoding, rows: EncodedRows, n: int) -> Array:
@@ -172,7 +171,7 @@ def test_a_missing_or_unseen_cell_is_predicted_by_the_average_over_levels() -> N
     assert_allclose(value(np.nan, "never seen"), both, rtol=1e-12)
 
 
-def test_numbers_where_words_were_categories_are_no_unseen_categories() -> None:
+def test_numbers_where_words_were_categories_are_refused() -> None:
     encoding, _ = fit(pd.DataFrame({"c": ["1", "2"]}))
     with pytest.raises(ValueError, match=r"column 'c' holds 1 \(int\) in row 0, but.*'1' \(str\): convert the column"):
         encoding.encode(pd.DataFrame({"c": [1, 2]}), 2)
@@ -181,7 +180,7 @@ def test_numbers_where_words_were_categories_are_no_unseen_categories() -> None:
         encoding.encode(pd.DataFrame({"c": [None, "2"]}), 2)
 
 
-# --- columns with little in them ----------------------------------------------------------------------------------
+# --- columns with little information ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("missing", ["marginalize", "level"])
@@ -197,7 +196,7 @@ def test_numbers_where_words_were_categories_are_no_unseen_categories() -> None:
     ],
     ids=["all missing", "all missing words", "constant", "one category", "one category or none", "one number or none"],
 )
-def test_a_column_that_says_little_is_legal(column: pd.Series, missing: str) -> None:
+def test_a_column_with_little_information_is_accepted(column: pd.Series, missing: str) -> None:
     x = np.linspace(-1, 1, 40)
     table = pd.DataFrame({"x": x, "dull": column})
     model = CSIDRegressor(rank=2, max_iter=10, random_state=0, missing=missing, levels=10).fit(table, x**2)
@@ -207,7 +206,7 @@ def test_a_column_that_says_little_is_legal(column: pd.Series, missing: str) -> 
     assert np.isfinite(model.predict(table.assign(dull=pd.Series([None] * 40, dtype=column.dtype)))).all()
 
 
-def test_one_level_is_legal() -> None:
+def test_one_level_is_accepted() -> None:
     x = np.linspace(-1, 1, 40)[:, None]
     model = CSIDRegressor(rank=2, max_iter=5, random_state=0, levels=1).fit(x, x[:, 0])
     assert_allclose(model.levels_["x0"], [0.0], atol=1e-15)
@@ -345,7 +344,7 @@ def test_scores_are_the_standardised_values_of_levels() -> None:
         }
     )
     encoding, _ = fit(X, missing="level", levels=12)
-    scores = encoding.scores
+    scores = encoding.standardised_levels
     grid, p = encoding.modes[0].grid, encoding.marginals[0]
     share = p[:-1] / p[:-1].sum()
     deviation = np.sqrt(share @ (grid - share @ grid) ** 2)
@@ -358,4 +357,4 @@ def test_scores_are_the_standardised_values_of_levels() -> None:
 
 def test_scores_of_levels_far_off_are_cut_off() -> None:
     encoding, _ = fit(pd.DataFrame({"x": [*np.linspace(0.0, 1.0, 99), 1e6]}), levels=100)
-    assert encoding.scores[0].max() == 4.0
+    assert encoding.standardised_levels[0].max() == 4.0

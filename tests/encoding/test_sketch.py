@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from csid.encoding import Encoding, LevelCounts, Moments, OrdinalMode, TableSketch, fit_encoding
+from csid.data.table import centre_and_scale
+from csid.encoding import Encoding, LevelCounts, Levels, Moments, OrdinalMode, TableSketch, fit_encoding
 from csid.encoding import sketch as sketches
 from csid.encoding.columns import Column
 from csid.encoding.lloyd_max import lloyd_max_levels
 from csid.encoding.sketch import ColumnSketch
-from csid.estimator import centre_and_scale
 
 Array = NDArray[np.float64]
 seeds = st.integers(0, 2**32 - 1)
@@ -52,8 +52,8 @@ def sketched(X: Any, edges: list[int], weights: Array | None = None) -> TableSke
     return whole
 
 
-def counted(sketch: TableSketch, X: Any, edges: list[int], options: tuple[Any, ...]) -> Encoding:
-    modes = sketch.modes(*options)
+def counted(sketch: TableSketch, X: Any, edges: list[int], levels: Levels) -> Encoding:
+    modes = sketch.modes(levels)
     counts = LevelCounts(modes)
     plain = Encoding(modes, ())
     for part in in_parts(X, edges):
@@ -75,9 +75,9 @@ def test_a_table_in_parts_has_the_levels_and_marginals_of_the_whole(
     interpolation: Any, missing: Any, seed: int, edges: list[int]
 ) -> None:
     X = table(np.random.default_rng(seed), 300)
-    given = ("auto", interpolation, missing)
-    whole, _ = fit_encoding(X, 300, list(X.columns), np.ones(300), np.arange(300), *given, [None] * 4)
-    parts = counted(sketched(X, edges), X, edges, given)
+    levels = Levels("auto", interpolation, missing)
+    whole, _ = fit_encoding(X, 300, list(X.columns), np.ones(300), np.arange(300), levels, [None] * 4)
+    parts = counted(sketched(X, edges), X, edges, levels)
     for own, other, p, q in zip(parts.modes, whole.modes, parts.marginals, whole.marginals, strict=True):
         if isinstance(own, OrdinalMode) and isinstance(other, OrdinalMode):
             assert_array_equal(own.grid, other.grid)
@@ -115,17 +115,16 @@ def test_weights_and_training_rows_count_as_in_the_whole_table() -> None:
     rng = np.random.default_rng(1)
     X, weights = table(rng, 400), rng.integers(1, 5, 400).astype(float)
     train = np.sort(rng.permutation(400)[:300])
-    whole, _ = fit_encoding(
-        X, 400, list(X.columns), weights, train, 16, "linear", "marginalize", [None, True, None, None]
-    )
+    levels = Levels(16, "linear", "marginalize")
+    whole, _ = fit_encoding(X, 400, list(X.columns), weights, train, levels, [None, True, None, None])
     sketch = TableSketch(list(X.columns), [None, True, None, None])
     for start in range(0, 400, 70):
         part = X[start : start + 70]
         inside = train[(train >= start) & (train < start + 70)] - start
         sketch.update(part, len(part), weights[start : start + 70], inside)
     assert sketch.n_rows == 300
-    assert_array_equal(sketch.modes(16, "linear", "marginalize")[0].grid, whole.modes[0].grid)  # type: ignore[union-attr]
-    assert sketch.modes(16, "linear", "marginalize")[1:] == whole.modes[1:]
+    assert_array_equal(sketch.modes(levels)[0].grid, whole.modes[0].grid)  # type: ignore[union-attr]
+    assert sketch.modes(levels)[1:] == whole.modes[1:]
 
 
 def test_a_part_without_values_takes_the_type_of_the_others() -> None:
@@ -166,6 +165,6 @@ def test_moments_in_parts_are_those_of_all_rows(seed: int, scale: float, edges: 
         one = Moments(2)
         one.update(part, mass)
         whole.merge(one)
-    centre, spread = centre_and_scale(targets, weights)
+    centre, scales = centre_and_scale(targets, weights)
     assert_allclose(whole.centre_and_scale()[0], centre, rtol=1e-10, atol=1e-12 * scale)
-    assert_allclose(whole.centre_and_scale()[1], spread, rtol=1e-10)
+    assert_allclose(whole.centre_and_scale()[1], scales, rtol=1e-10)

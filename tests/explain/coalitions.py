@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csid.cpd import CPD
 from csid.encoding import EncodedRows
+from csid.tensor.cpd import CPD
 from naive import cell_weights
 
 Array = NDArray[np.float64]

@@ -1,13 +1,13 @@
 """The slow, obvious twin of intervals: a model of its own for every posterior draw."""
 
 from collections.abc import Callable
-from copy import copy
+from dataclasses import replace
 from typing import Any
 
+from csid.fitted.model import FittedModel, Model, fitted_model
 
-def of_each_draw(model: Any, explain: Callable[[Any], Any]) -> list[Any]:
-    """What is said of a model, with each draw in turn in place of the posterior mean."""
-    models = [copy(model) for _ in model.posterior_.draws]
-    for one, draw in zip(models, model.posterior_.draws, strict=True):
-        one.cpd_ = draw
-    return [explain(one) for one in models]
+
+def of_each_draw(model: Model, explain: Callable[[FittedModel], Any]) -> list[Any]:
+    """The explanations of each draw in turn, in place of the posterior mean."""
+    fitted = fitted_model(model)
+    return [explain(replace(fitted, tensor=draw)) for draw in fitted.require_posterior("a test").draws]

@@ -12,12 +12,12 @@ from csid.explain.bands import band
 def test_a_draw_counts_by_its_weight(seed: int, draws: int, coverage: float) -> None:
     """Quantiles by hand: each draw at the middle of its own weight, and straight lines between."""
     rng = np.random.default_rng(seed)
-    each, shares = rng.normal(size=(draws, 3)), rng.dirichlet(np.ones(draws))
-    found = band(each, shares, coverage)
-    assert_allclose(found.mean, shares @ each)
-    for column, lower, upper in zip(each.T, found.lower, found.upper, strict=True):
+    values, weights = rng.normal(size=(draws, 3)), rng.dirichlet(np.ones(draws))
+    found = band(values, weights, coverage)
+    assert_allclose(found.mean, weights @ values)
+    for column, lower, upper in zip(values.T, found.lower, found.upper, strict=True):
         order = np.argsort(column)
-        reached = np.cumsum(shares[order]) - 0.5 * shares[order]
+        reached = np.cumsum(weights[order]) - 0.5 * weights[order]
         expected = np.interp([0.5 - coverage / 2, 0.5 + coverage / 2], reached, column[order])
         assert_allclose([lower, upper], expected, atol=1e-9)
 

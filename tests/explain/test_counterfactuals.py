@@ -56,7 +56,7 @@ def test_no_point_of_a_dense_grid_is_nearer(seed: int, first: int, second: int, 
         assert np.isinf(reached).all()
         return
     assert found.cost <= reached.min() + 1e-9
-    at = [np.array([spot.piece + spot.share]) for spot in found.spots]
+    at = [np.array([spot.piece + spot.fraction]) for spot in found.spots]
     assert_allclose(found.cost, sum(np.interp(p, np.arange(len(c)), c) for p, c in zip(at, costs, strict=True)))
     assert bilinear(g, *at)[0, 0] < 1e-9  # a point of the region, or of its edge
     beyond = [p + 1e-6 * spot.goes_on for p, spot in zip(at, found.spots, strict=True)]
@@ -68,10 +68,10 @@ def test_the_nearest_point_of_a_hyperbola_is_inside_a_cell() -> None:
     g = np.array([[1.0, 1.0], [1.0, -3.0]])
     found = nearest_point(g, straight(np.array([0.0, 1.0])), straight(np.array([0.0, 1.0])))
     assert found is not None
-    assert_allclose([found.cost, *(spot.share for spot in found.spots)], [1.0, 0.5, 0.5])
+    assert_allclose([found.cost, *(spot.fraction for spot in found.spots)], [1.0, 0.5, 0.5])
     uneven = nearest_point(g, straight(np.array([0.0, 1.0])), straight(np.array([0.0, 2.0])))
     assert uneven is not None
-    assert_allclose([spot.share for spot in uneven.spots], [np.sqrt(0.5), np.sqrt(0.125)])
+    assert_allclose([spot.fraction for spot in uneven.spots], [np.sqrt(0.5), np.sqrt(0.125)])
 
 
 # --- of a fitted estimator ----------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def predicted(model: Any, X: pd.DataFrame) -> Array:
     return values[:, 1] if values.ndim == 2 else values
 
 
-def share_between(model: Any, n: int, old: Any, new: Any) -> Any:
+def fraction_between(model: Any, n: int, old: Any, new: Any) -> Any:
     """The distance by its definition; `new` may be an array."""
     mode, p = model.encoding_.modes[n], model.encoding_.marginals[n]
     if not isinstance(mode, OrdinalMode):
@@ -153,7 +153,7 @@ def dense_distances(model: Any, row: pd.DataFrame, changed: tuple[int, ...], pas
     cells = pd.DataFrame(list(product(*values)), columns=names[list(changed)])
     X = pd.DataFrame({name: cells[name] if name in cells else row[name].iloc[0] for name in names}, index=cells.index)
     X = X.astype(row.dtypes)
-    costs = sum(share_between(model, n, row[names[n]].iloc[0], cells[names[n]].to_numpy()) for n in changed)
+    costs = sum(fraction_between(model, n, row[names[n]].iloc[0], cells[names[n]].to_numpy()) for n in changed)
     return np.asarray(costs)[passes(predicted(model, X))]
 
 
@@ -193,7 +193,7 @@ def test_nothing_on_dense_grids_is_nearer(models: dict[str, Any], table: pd.Data
                 assert_allclose(predicted(model, changed_row), one.prediction, rtol=1e-12)
                 assert passes(predicted(model, changed_row)).all()
                 parts = [
-                    float(np.squeeze(share_between(model, row.columns.get_loc(name), old, new)))
+                    float(np.squeeze(fraction_between(model, row.columns.get_loc(name), old, new)))
                     for name, (old, new) in one.changes.items()
                 ]
                 assert_allclose(one.distance, sum(parts), atol=1e-7)  # positions are in single precision
@@ -203,7 +203,7 @@ def test_nothing_on_dense_grids_is_nearer(models: dict[str, Any], table: pd.Data
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_if_nothing_suffices_the_closest_is_told(models: dict[str, Any], table: pd.DataFrame, kind: str) -> None:
+def test_if_no_change_suffices_the_closest_is_given(models: dict[str, Any], table: pd.DataFrame, kind: str) -> None:
     model = models[kind]
     for m, most_changes in product(range(4), (1, 2)):
         row = rows_of(table).iloc[[m]]
@@ -211,7 +211,7 @@ def test_if_nothing_suffices_the_closest_is_told(models: dict[str, Any], table: 
         found = counterfactuals(model, row, above=1e6, **options)
         assert found.found == ()
         assert found.furthest is not None
-        assert str(found).startswith("nothing suffices; the closest is ")
+        assert str(found).startswith("no change suffices; the closest is ")
         assert_allclose(predicted(model, apply(row, found.furthest)), found.furthest.prediction)
         assert len(found.furthest.changes) <= most_changes
         known = [n for n, name in enumerate(row.columns) if not row[name].isna().iloc[0]]
@@ -271,19 +271,19 @@ def test_rows_may_be_arrays_of_one_or_two_dimensions() -> None:
         ({"below": np.nan}, "below=nan: give a finite number"),
         ({"above": np.inf}, "above=inf: give a finite number"),
         ({"below": 0.0, "most_changes": 3}, "most_changes=3: give 1 or 2"),
-        ({"below": 0.0, "output": 1}, "output=1: the model has 1"),
+        ({"below": 0.0, "output": 1}, "output=1: the model has 1 output\\(s\\); give a number from 0 to 0"),
         ({"below": -1e3, "features": ["d"]}, "no predictor 'd'"),
-        ({"below": -1e3, "features": ["b"]}, "'b' is missing in the row"),
+        ({"below": -1e3, "features": ["b"]}, "'b' is missing in the row, or a category never seen: it cannot change"),
     ],
 )
-def test_what_cannot_be_is_said(
+def test_errors_name_the_argument(
     models: dict[str, Any], table: pd.DataFrame, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         counterfactuals(models["linear"], rows_of(table).iloc[[1]], **options)
 
 
-def test_what_is_not_one_row_is_said(models: dict[str, Any], table: pd.DataFrame) -> None:
+def test_errors_name_the_row(models: dict[str, Any], table: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match="row has 2 rows: give one"):
         counterfactuals(models["linear"], rows_of(table).iloc[:2], below=0.0)
     nothing = rows_of(table).iloc[[0]].assign(a=np.nan, b=np.nan, c=np.nan, town=None)

@@ -72,7 +72,7 @@ def test_curves_are_predictions_and_their_mean_the_dependence(
     for i, level in enumerate(model.levels_["x0"]):
         assert_allclose(curves[:, i], predicted(model, X, (0,), (level,)), atol=1e-10)
     assert_allclose(curves.mean(axis=0), empirical_dependence(model, 0, X).values, atol=1e-10)
-    monkeypatch.setattr("csid.explain.fitted.MOST_NUMBERS", 1)
+    monkeypatch.setattr("csid.explain.batches._MAX_NUMBERS", 1)
     assert_allclose(ice_curves(model, 0, X), curves, atol=1e-12)
     assert_allclose(empirical_dependence(model, 0, X).values, curves.mean(axis=0), atol=1e-10)
 
@@ -88,10 +88,10 @@ def test_a_band_holds_most_draws(fitted: dict[str, Any], monkeypatch: pytest.Mon
     assert found.lower is not None
     assert found.upper is not None
     each = np.array([main_effects(draw)[2][:, 0] for draw in model.posterior_.draws])
-    inside = model.posterior_.shares @ ((each >= found.lower) & (each <= found.upper))
+    inside = model.posterior_.weights @ ((each >= found.lower) & (each <= found.upper))
     assert ((inside > 0.7) & (inside < 1.0 + 1e-9)).all()
     whole = partial_dependence(model, ("x2", "x0"))
-    monkeypatch.setattr("csid.explain.fitted.MOST_NUMBERS", 1)
+    monkeypatch.setattr("csid.explain.batches._MAX_NUMBERS", 1)
     assert_allclose(partial_dependence(model, ("x2", "x0")).upper, whole.upper, atol=1e-10)
 
 
@@ -99,9 +99,9 @@ def test_curves_have_bands(fitted: dict[str, Any], table: tuple[Array, Array], m
     model, X = fitted["bayesian"], table[0][:5]
     each = of_each_draw(model, lambda one: ice_curves(one, 0, X))
     found = ice_curves(model, 0, X, draws=True, coverage=0.8)
-    assert_allclose(found, band(np.array(each), model.posterior_.shares, 0.8), atol=1e-12)
+    assert_allclose(found, band(np.array(each), model.posterior_.weights, 0.8), atol=1e-12)
     assert_allclose(found.mean, ice_curves(model, 0, X), atol=1e-10)
-    monkeypatch.setattr("csid.explain.fitted.MOST_NUMBERS", 1)
+    monkeypatch.setattr("csid.explain.batches._MAX_NUMBERS", 1)
     assert_allclose(ice_curves(model, 0, X, draws=True, coverage=0.8), found, atol=1e-12)
 
 

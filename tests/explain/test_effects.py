@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from csid.cpd import CPD
 from csid.explain.effects import effect_deviations, main_effects
+from csid.tensor.cpd import CPD
 
 
 @given(

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from csid import CSIDRegressor, identifiability
-from csid.cpd import CPD
 from csid.explain.identifiability import examine, k_rank, live_components
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from csid import CSIDRegressor
-from csid.cpd import CPD
 from csid.explain import factor_variation
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 seeds = st.integers(0, 2**32 - 1)
@@ -72,7 +72,7 @@ def test_constant_columns_are_no_effect(n: int) -> None:
     assert (np.delete(shares, n) > 0).all()
 
 
-def test_a_component_that_is_zero_has_no_say() -> None:
+def test_a_component_that_is_zero_does_not_count() -> None:
     rng = np.random.default_rng(0)
     cpd = random_cpd(rng)
     alive = CPD(tuple(A[:, 1:] for A in cpd.factors), cpd.V[:, 1:], cpd.bias, cpd.marginals)

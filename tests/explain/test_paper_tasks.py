@@ -32,9 +32,9 @@ def task(request: pytest.FixtureRequest) -> tuple[Any, Any]:
 def test_shapley_values_sum_to_the_prediction_less_its_mean(task: tuple[Any, Any]) -> None:
     model, X = task
     expected = model.predict(X) - model.cpd_.mean()
-    spread = np.abs(expected).max()
-    assert_allclose(shapley_values(model, X).sum(axis=1), expected, rtol=0, atol=1e-9 * spread)
-    assert_allclose(shapley_interactions(model, X[:5]).sum(axis=(1, 2)), expected[:5], rtol=0, atol=1e-9 * spread)
+    size = np.abs(expected).max()
+    assert_allclose(shapley_values(model, X).sum(axis=1), expected, rtol=0, atol=1e-9 * size)
+    assert_allclose(shapley_interactions(model, X[:5]).sum(axis=(1, 2)), expected[:5], rtol=0, atol=1e-9 * size)
 
 
 def test_effects_lie_between_the_indices_and_sum_to_one(task: tuple[Any, Any]) -> None:

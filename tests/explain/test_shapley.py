@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from csid import BayesianCSIDRegressor, CSIDRegressor
-from csid._fit.statistics import Workers
-from csid.cpd import CPD
+from csid._kernels.threads import Workers
 from csid.encoding import EncodedRows
 from csid.explain import banzhaf_values, shapley_interactions, shapley_values
 from csid.explain.bands import band
 from csid.explain.games import balanced, uniform_rule
 from csid.explain.shapley import banzhaf_of_rows, interactions_of_rows, values_of_rows
+from csid.tensor.cpd import CPD
 from explain.coalitions import (
     background_values,
     banzhaf_weight,
@@ -281,7 +281,7 @@ def test_draws_give_an_interval_around_their_mean(
     assert (upper[0, 1], lower[0, 1]) == (0.0, 0.0)  # missing
     wide = shapley_values(model, X, draws=True, coverage=0.99)
     assert (wide.lower <= lower).all()
-    monkeypatch.setattr("csid.explain.fitted.MOST_NUMBERS", 1)
+    monkeypatch.setattr("csid.explain.batches._MAX_NUMBERS", 1)
     assert_allclose(shapley_values(model, X, draws=True), [mean, lower, upper], atol=1e-12)
 
 
@@ -290,11 +290,11 @@ def test_all_games_have_intervals(fitted: dict[str, Any], table: tuple[Array, Ar
     model, X, background = fitted["bayesian"], table[0][:4], table[0][100:103]
     each = of_each_draw(model, lambda one: explain(one, X, background=background))
     found = explain(model, X, background=background, draws=True, coverage=0.8)
-    assert_allclose(found, band(np.array(each), model.posterior_.shares, 0.8), atol=1e-12)
+    assert_allclose(found, band(np.array(each), model.posterior_.weights, 0.8), atol=1e-12)
     assert_allclose(found.mean, explain(model, X, background=background), atol=1e-10)
 
 
-def test_what_cannot_be_is_said(fitted: dict[str, Any], table: tuple[Array, Array]) -> None:
+def test_errors_name_the_argument(fitted: dict[str, Any], table: tuple[Array, Array]) -> None:
     X = table[0][:3]
     with pytest.raises(TypeError, match="CSIDRegressor has none"):
         shapley_values(fitted["one"], X, draws=True)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from csid import BayesianCSIDRegressor, CSIDRegressor, identifiability
-from csid.cpd import CPD
 from csid.explain import uniqueness
 from csid.explain.identifiability import live_components
 from csid.explain.uniqueness import canonical
+from csid.tensor.cpd import CPD
 from explain.coalitions import cells_and_masses, random_tensor
 
 Array = NDArray[np.float64]
@@ -131,7 +131,7 @@ def test_a_posterior_is_read_draw_by_draw(table: tuple[Array, Array]) -> None:
     model = BayesianCSIDRegressor(random_state=0, **options).fit(X, y)
     form = canonical(model.posterior_.draws[1])
     assert_allclose(uniqueness(model, draw=1).curves["x2"], form.factors[2])
-    with pytest.raises(ValueError, match=r"not meant to be unique. Give one of its draws, from 0 to 2"):
+    with pytest.raises(ValueError, match=r"not unique. Give one of its draws, from 0 to 2"):
         uniqueness(model)
     with pytest.raises(ValueError, match=r"draw=3: the model has draws from 0 to 2"):
         uniqueness(model, draw=3)

@@ -1,5 +1,6 @@
 """Sobol indices and Shapley effects, against the variance over all cells of the tensor."""
 
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from math import prod
@@ -13,12 +14,13 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from csid import BayesianCSIDRegressor, CSIDRegressor
-from csid.cpd import CPD
 from csid.encoding import EncodedRows
 from csid.explain import additivity, shapley_effects, sobol_indices
 from csid.explain.bands import band
 from csid.explain.component_pairs import component_pairs, moments_of, on_levels
+from csid.explain.importance import mean_effects
 from csid.explain.variance import effect_variances, sobol_variances
+from csid.tensor.cpd import CPD
 from explain.coalitions import Coalition, cell_values, mean_over_coalitions, random_rows, random_tensor, shapley_weight
 from explain.decimals import digits, exact, shapley_term
 from explain.draws import of_each_draw
@@ -206,11 +208,11 @@ def test_draws_give_an_interval(fitted: dict[str, Any]) -> None:
     each = zip(*of_each_draw(model, said), strict=True)
     found = said(model, draws=True, coverage=0.8)
     for part, of_draws in zip(found, each, strict=True):
-        assert_allclose(part, band(np.array(of_draws), model.posterior_.shares, 0.8), atol=1e-12)
+        assert_allclose(part, band(np.array(of_draws), model.posterior_.weights, 0.8), atol=1e-12)
     effects = found[4]
     assert_allclose(effects.mean.sum(), 1.0)
     assert (effects.lower < effects.upper).all()
-    with pytest.raises(TypeError, match="draws=True asks for intervals"):
+    with pytest.raises(TypeError, match="draws=True needs posterior draws, but CSIDRegressor has none"):
         sobol_indices(fitted["one"], draws=True)
     with pytest.raises(ValueError, match=r"coverage=1\.5"):
         shapley_effects(model, draws=True, coverage=1.5)
@@ -233,13 +235,13 @@ def test_values_between_levels_vary_less_than_levels(fitted: dict[str, Any]) -> 
 
 
 def test_a_constant_has_no_shares() -> None:
-    model = CSIDRegressor(rank=2, max_iter=2).fit(np.arange(20.0).reshape(10, 2), np.arange(10.0))
+    fitted = CSIDRegressor(rank=2, max_iter=2).fit(np.arange(20.0).reshape(10, 2), np.arange(10.0)).fitted_
     A, p = np.ones((3, 2)), np.array([0.2, 0.3, 0.5])
-    model.cpd_ = CPD((A, A), np.ones((1, 2)), np.zeros(1), (p, p))
+    model = replace(fitted, tensor=CPD((A, A), np.ones((1, 2)), np.zeros(1), (p, p)))
     assert (sobol_indices(model).first == 0.0).all()
     assert (shapley_effects(model) == 0.0).all()
     assert additivity(model) == (0.0, 0.0, 0.0)
-    assert_allclose(model.feature_importances_, 0.5)  # as shares must sum to one
+    assert_allclose(mean_effects(model.tensor), 0.5)  # because shares must sum to one
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,4 +1,4 @@
-"""Fitted models of every kind, rows to predict, and ways to run what was exported."""
+"""Fitted models of every kind, rows to predict, and ways to run exported models."""
 
 import warnings
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from csid import BayesianCSIDRegressor, CSIDRegressor
-from csid.description import Category
 from csid.export.description import describe
+from csid.fitted.description import CategoricalPredictor
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ BAYES = partial(
 
 
 def mixed_table(rows: int = 150, seed: int = 0) -> pd.DataFrame:
-    """Numbers, whole numbers, words, booleans and coded categories, a tenth of the cells missing, under odd names."""
+    """Numbers, integers, words, booleans and coded categories, with odd names and a tenth of the cells missing."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
         {
@@ -40,7 +40,7 @@ def mixed_table(rows: int = 150, seed: int = 0) -> pd.DataFrame:
 
 
 def related_table(rows: int, seed: int = 0) -> pd.DataFrame:
-    """The same columns, but that count and word tell of x, so that missing cells can be told from the others."""
+    """The same columns, but count and word depend on x, so that missing cells can be imputed from the others."""
     table = mixed_table(rows, seed)
     x = table["x"].fillna(0.0).astype(np.float64)
     table["a count"] = np.clip(4 + 2 * x, 0, 8).round().where(table["a count"].notna(), None)
@@ -60,7 +60,7 @@ def new_rows(model: Any) -> pd.DataFrame:
     table.iloc[::7, 2] = "never seen"
     table.iloc[1::9, 4] = 33.0
     for predictor in describe(model).predictors:
-        if not isinstance(predictor, Category):
+        if not isinstance(predictor, CategoricalPredictor):
             spots = np.concatenate([predictor.grid, predictor.edges, [-1e9, 1e9]])
             spots = np.concatenate([spots, np.nextafter(spots, -np.inf), np.nextafter(spots, np.inf)])
             chosen = np.random.default_rng(2).choice(spots, 100)
@@ -95,18 +95,18 @@ _KINDS: dict[str, Callable[[], Any]] = {
     "bayes, constant": partial(_fitted, BAYES, missing="marginalize", interpolation="constant"),
     "bayes, missing as a level": partial(_fitted, BAYES, missing="level"),
     "bayes, several outputs": partial(_fitted, BAYES, outputs=3, missing="level"),
-    "bayes, heavy tails": partial(_fitted, BAYES, noise="student", outputs=3),
+    "bayes, heavy tails": partial(_fitted, BAYES, likelihood="student_t", outputs=3),
     "bayes, after a pilot": partial(
-        _fitted, BAYES, rows=600, prior=["medium", "finest"], rank=20, effort="fast", n_chains=3, outputs=3
+        _fitted, BAYES, rows=600, prior=["medium", "finest_grid"], rank=20, effort="fast", n_chains=3, outputs=3
     ),
     "als, joint": partial(_joint, ALS),
     "als, joint, constant": partial(_joint, ALS, interpolation="constant", levels=12, outputs=3),
     "als, joint, averaged": partial(_joint, ALS, n_estimators=3),
     "bayes, joint": partial(_joint, BAYES),
     "bayes, joint, constant": partial(_joint, BAYES, interpolation="constant"),
-    "bayes, joint, heavy tails": partial(_joint, BAYES, noise="student", outputs=3),
+    "bayes, joint, heavy tails": partial(_joint, BAYES, likelihood="student_t", outputs=3),
     "bayes, joint, after a pilot": partial(
-        _joint, BAYES, rows=600, prior=["medium", "finest"], rank=20, effort="fast", n_chains=3, outputs=3
+        _joint, BAYES, rows=600, prior=["medium", "finest_grid"], rank=20, effort="fast", n_chains=3, outputs=3
     ),
 }
 KINDS = tuple(_KINDS)
@@ -116,7 +116,7 @@ JOINT_KINDS = tuple(kind for kind in KINDS if "joint" in kind)
 
 @cache
 def fitted(kind: str) -> Any:
-    """A model of some kind; do not change it."""
+    """A model of this kind; do not change it."""
     return _KINDS[kind]()
 
 
@@ -130,7 +130,7 @@ def feeds(model: Any, table: pd.DataFrame) -> dict[str, NDArray[Any]]:
     """The columns of a table as inputs of ONNX."""
     return {
         predictor.name: _strings(table[predictor.name])
-        if isinstance(predictor, Category) and predictor.of_strings
+        if isinstance(predictor, CategoricalPredictor) and predictor.of_strings
         else _doubles(table[predictor.name])
         for predictor in describe(model).predictors
     }

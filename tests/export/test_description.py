@@ -1,6 +1,6 @@
-"""A fitted model as plain data, and what has none."""
+"""A fitted model as plain data, and models that cannot be described."""
 
-from copy import copy
+import json
 from dataclasses import replace
 from decimal import Decimal
 
@@ -12,22 +12,24 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
 from csid import CSIDRegressor
-from csid.description import Category, Number
+from csid.export import to_json, to_onnx, to_python
 from csid.export.description import describe
+from csid.fitted.description import CategoricalPredictor, NumericPredictor
+from csid.likelihoods.student_t import StudentT
 from export.systems import ALS, BAYESIAN_KINDS, JOINT_KINDS, fitted
 
 
 def test_predictors_have_the_names_and_levels_of_the_columns() -> None:
     x, count, word, flag, code = describe(fitted("als")).predictors
     assert [p.name for p in (x, word, flag)] == ["x", 'wörd "quoted"', "__import__('os')"]
-    assert isinstance(x, Number)
-    assert isinstance(count, Number)
+    assert isinstance(x, NumericPredictor)
+    assert isinstance(count, NumericPredictor)
     assert count.grid.tolist() == list(range(9))
-    assert isinstance(word, Category)
+    assert isinstance(word, CategoricalPredictor)
     assert word.categories == ("größer als\n'1'", "u", "v")
-    assert isinstance(flag, Category)
+    assert isinstance(flag, CategoricalPredictor)
     assert flag.categories == (False, True)
-    assert isinstance(code, Category)
+    assert isinstance(code, CategoricalPredictor)
     assert code.categories == (1.5, 2, 7)
     assert isinstance(code.categories[1], int)
 
@@ -37,9 +39,9 @@ def test_a_missing_cell_is_averaged_over_or_has_a_level() -> None:
         model = fitted(kind)
         described = describe(model)
         for predictor, A, p in zip(described.predictors, model.cpd_.factors, model.cpd_.marginals, strict=True):
-            missing = predictor.rows[predictor.missing if isinstance(predictor, Category) else -1]
+            missing = predictor.rows[predictor.missing if isinstance(predictor, CategoricalPredictor) else -1]
             assert_allclose(missing, A[-1] if own else p @ A)
-            if isinstance(predictor, Category):
+            if isinstance(predictor, CategoricalPredictor):
                 assert_allclose(predictor.rows[predictor.unseen], p @ A)
 
 
@@ -50,11 +52,11 @@ def test_the_components_of_the_tensor_are_those_of_the_draws(kind: str) -> None:
     draws = described.draws
     assert draws is not None
     assert described.V.shape == (len(described.bias), draws.ranks.sum())
-    assert (draws.shares > 0.0).all()
+    assert (draws.weights > 0.0).all()
     parts = np.split(described.V, np.cumsum(draws.ranks)[:-1], axis=1)
-    for part, share, draw in zip(parts, draws.shares, model.posterior_.draws, strict=True):
-        assert_allclose(part / share, draw.V)
-    assert_allclose(draws.shares @ draws.bias, described.bias)
+    for part, weight, draw in zip(parts, draws.weights, model.posterior_.draws, strict=True):
+        assert_allclose(part / weight, draw.V)
+    assert_allclose(draws.weights @ draws.bias, described.bias)
 
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)
@@ -71,17 +73,17 @@ def test_draws_fill_in_missing_cells_as_the_posterior_does(kind: str) -> None:
     assert classes.drawn.shape == (N, len(draws), 4)
     nothing = np.asarray(classes.pmf.levels, np.uint16)[None, :]
     fractions = np.zeros((0, N), np.float32)
-    found = posterior.each(nothing, fractions)[:, 0]
-    of_row = np.minimum(np.searchsorted(classes.pmf.classes.shares.cumsum(), classes.quantiles), 3)
+    found = posterior.values(nothing, fractions)[:, 0]
+    of_row = np.minimum(np.searchsorted(classes.pmf.classes.weights.cumsum(), classes.quantiles), 3)
     filled = [classes.drawn[:, d, c][None, :].astype(np.uint16) for d, c in enumerate(of_row)]
     expected = np.array([draw.evaluate(codes, fractions)[0] for draw, codes in zip(draws, filled, strict=True)])
-    shares = posterior.shares
-    assert_allclose(found - shares @ found, expected - shares @ expected, rtol=1e-9, atol=1e-9)
+    weights = posterior.weights
+    assert_allclose(found - weights @ found, expected - weights @ expected, rtol=1e-9, atol=1e-9)
 
 
 def test_other_estimators_are_refused() -> None:
     with pytest.raises(
-        TypeError, match=r"a LinearRegression cannot be exported: give a fitted CSIDRegressor or .*skl2"
+        TypeError, match=r"cannot export: a LinearRegression is .*: give a fitted CSIDRegressor or .*skl2"
     ):
         describe(LinearRegression())
     with pytest.raises(NotFittedError):
@@ -92,20 +94,24 @@ def test_other_estimators_are_refused() -> None:
 def test_categories_that_no_other_format_has_are_refused(categories: list[object]) -> None:
     table = pd.DataFrame({"c": pd.Categorical(categories * 10), "x": np.arange(20.0)})
     model = ALS(max_iter=1).fit(table, table["x"])
-    with pytest.raises(ValueError, match=r"column 'c' has the category .*, which other formats do not have: make its"):
+    with pytest.raises(ValueError, match=r"column 'c' has the category .*, which exports do not support: make its"):
         describe(model)
 
 
 def test_columns_of_the_same_name_are_refused(system: tuple[np.ndarray, np.ndarray]) -> None:
-    model = ALS(max_iter=1).fit(*system)
-    first, _, last = model.encoding_.modes
-    model.encoding_ = replace(model.encoding_, modes=(first, first, last))
+    fitted_model = ALS(max_iter=1).fit(*system).fitted_
+    first, _, last = fitted_model.encoding.modes
+    repeated = replace(fitted_model, encoding=replace(fitted_model.encoding, modes=(first, first, last)))
     with pytest.raises(ValueError, match="two columns are called 'x0': rename one"):
-        describe(model)
+        describe(repeated)
 
 
-def test_noise_of_other_tails_is_refused() -> None:
-    model = copy(fitted("bayes"))
-    model.posterior_ = replace(model.posterior_, degrees_of_freedom=7.0)
-    with pytest.raises(ValueError, match=r"7\.0 degrees of freedom: only normal noise and Student's t"):
-        describe(model)
+def test_tails_without_a_closed_form_are_refused_by_what_needs_one() -> None:
+    model = fitted("bayes").fitted_
+    likelihood = StudentT(degrees_of_freedom=7.0)
+    model = replace(model, likelihood=likelihood, posterior=replace(model.posterior, likelihood=likelihood))
+    for export in (to_python, lambda model: to_onnx(model, interval=0.9)):
+        with pytest.raises(ValueError, match=r"7 degrees of freedom, but .* Student's t with 4 degrees of freedom"):
+            export(model)
+    to_onnx(model)
+    assert json.loads(to_json(model))["posterior"]["likelihood"] == {"name": "student_t", "degrees_of_freedom": 7.0}

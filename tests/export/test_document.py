@@ -1,7 +1,6 @@
 """The JSON document: strict, complete, and enough to predict elsewhere."""
 
 import json
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +27,7 @@ def _document(kind: str) -> dict[str, Any]:
 
 
 def _place(predictor: dict[str, Any], value: Any) -> tuple[int, float] | None:
-    """The level below a value and the position towards the next; None for a missing cell or an unseen category."""
+    """The level below a value and its position towards the next; None for a missing cell or an unseen category."""
     if value is None or value != value:
         return None
     if predictor["kind"] == "category":
@@ -42,7 +41,7 @@ def _place(predictor: dict[str, Any], value: Any) -> tuple[int, float] | None:
 
 
 def _observed_rows(document: dict[str, Any], row: dict[str, Any]) -> list[Array | None]:
-    """Rows of the factors; None where `classes` have to say what stands for a cell."""
+    """Rows of the factors; None for cells that `classes` impute."""
     found: list[Array | None] = []
     for predictor in document["predictors"]:
         rows, value = np.array(predictor["rows"]), row[predictor["name"]]
@@ -59,7 +58,7 @@ def _observed_rows(document: dict[str, Any], row: dict[str, Any]) -> list[Array 
 
 def _probabilities(document: dict[str, Any], row: dict[str, Any]) -> Array:
     """Of the classes."""
-    product = np.array(document["classes"]["shares"])
+    product = np.array(document["classes"]["weights"])
     for predictor, told in zip(document["predictors"], document["classes"]["predictors"], strict=True):
         place = _place(predictor, row[predictor["name"]])
         if place is not None:
@@ -75,12 +74,12 @@ def _components(document: dict[str, Any], row: dict[str, Any]) -> tuple[Array, A
         return observed, observed
     classes, probabilities = document["classes"], _probabilities(document, row)
     trios = zip(document["predictors"], classes["predictors"], rows, strict=True)
-    lacked = [(np.array(one["rows"])[: len(told["bins"])], told) for one, told, each in trios if each is None]
+    missing = [(np.array(one["rows"])[: len(told["bins"])], told) for one, told, each in trios if each is None]
     kept = np.where(probabilities < classes["least"], 0.0, probabilities)
     expected = np.zeros_like(observed)
     for c, p in enumerate(kept / kept.sum()):
         product = observed
-        for factor, told in lacked:
+        for factor, told in missing:
             mass = np.array(told["marginal"]) * np.array(told["lifts"])[told["bins"], c]
             product = product * (mass / mass.sum() @ factor)
         expected += p * product
@@ -88,7 +87,7 @@ def _components(document: dict[str, Any], row: dict[str, Any]) -> tuple[Array, A
     owners = np.repeat(np.arange(len(classes["quantiles"])), (document["posterior"] or {"ranks": []})["ranks"])
     chosen = [int(np.argmax(probabilities.cumsum() >= u)) for u in classes["quantiles"]]
     for r, d in enumerate(owners):
-        for factor, told in lacked:
+        for factor, told in missing:
             drawn[r] *= factor[told["drawn"][d][chosen[d]], r]
     return expected, drawn
 
@@ -107,25 +106,27 @@ def test_a_few_lines_predict_from_it(kind: str) -> None:
 @pytest.mark.parametrize("kind", BAYESIAN_KINDS)
 def test_its_mixtures_have_the_quantiles_of_the_model(kind: str) -> None:
     model, document = fitted(kind), _document(kind)
-    posterior, V, shares = document["posterior"], np.array(document["V"]), np.array(document["posterior"]["shares"])
+    posterior, V, weights = document["posterior"], np.array(document["V"]), np.array(document["posterior"]["weights"])
     table = new_rows(model)[:40]
-    noise = norm() if posterior["degrees_of_freedom"] is None else t(posterior["degrees_of_freedom"])
+    likelihood = posterior["likelihood"]
+    noise = norm() if likelihood == {"name": "gaussian"} else t(likelihood["degrees_of_freedom"])
+    assert likelihood["name"] == ("student_t" if "heavy tails" in kind else "gaussian")
     for row, upper in zip(table.to_dict("records"), bounds(model, table, 0.9)[1], strict=True):
         expected, drawn = _components(document, row)
         mean = document["bias"] + V @ expected
         sums = np.add.reduceat(V * drawn, np.cumsum([0, *posterior["ranks"][:-1]]), axis=1).T
-        centres = posterior["bias"] + sums / shares[:, None]
-        centres += mean - shares @ centres
-        logs = [np.interp(*each) for each in zip(mean, posterior["knots"], posterior["logs"], strict=True)]
+        centres = posterior["bias"] + sums / weights[:, None]
+        centres += mean - weights @ centres
+        logs = [np.interp(*each) for each in zip(mean, posterior["knots"], posterior["log_factors"], strict=True)]
         z = ((upper - mean) / np.exp(logs) - (centres - mean)) / posterior["noise"]
-        assert_allclose(shares @ noise.cdf(z), 0.95, atol=1e-9)
+        assert_allclose(weights @ noise.cdf(z), 0.95, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_classes_are_there_only_with_a_joint_pmf(kind: str) -> None:
     document = _document(kind)
     assert ("classes" in document) == (kind in JOINT_KINDS)
-    assert document["version"] == 1
+    assert document["version"] == 2
 
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)
@@ -141,7 +142,7 @@ def test_a_reader_of_older_documents_averages_by_the_marginals(kind: str) -> Non
 
 def test_numbers_keep_all_their_digits() -> None:
     described, document = describe(fitted("bayes")), _document("bayes")
-    assert (document["format"], document["version"]) == ("csid", 1)
+    assert (document["format"], document["version"]) == ("csid", 2)
     assert document["producer"].startswith("csid ")
     for predictor, told in zip(described.predictors, document["predictors"], strict=True):
         assert told["name"] == predictor.name
@@ -151,7 +152,7 @@ def test_numbers_keep_all_their_digits() -> None:
 
 
 def test_a_model_that_overflowed_is_refused() -> None:
-    model = copy(fitted("als"))
-    model.cpd_ = replace(model.cpd_, bias=np.array([np.inf]))
+    model = fitted("als").fitted_
+    model = replace(model, tensor=replace(model.tensor, bias=np.array([np.inf])))
     with pytest.raises(ValueError, match="not JSON compliant"):
         to_json(model)

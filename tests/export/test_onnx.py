@@ -12,9 +12,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from onnx.reference import ReferenceEvaluator
 from scipy.special import ndtr, stdtr
+from scipy.stats import norm, t
 
 from csid.export import onnx_graph, onnx_nodes, to_onnx
-from csid.export.onnx_model import _naming
+from csid.export.onnx_model import unique_names
+from csid.likelihoods.gaussian import Gaussian
+from csid.likelihoods.student_t import StudentT
 from export.systems import ALS, BAYES, BAYESIAN_KINDS, JOINT_KINDS, KINDS, bounds, feeds, fitted, new_rows, run
 
 COLUMN_CALLED_PREDICTION = "prediction_1"
@@ -40,7 +43,7 @@ def test_predictions_are_those_of_the_model(kind: str) -> None:
 def test_intervals_are_those_of_the_model(kind: str) -> None:
     model = fitted(kind)
     table = new_rows(model)
-    coverages = (0.6, 0.99)  # a bound of 0.5 can fall between two draws, where every number is as good
+    coverages = (0.6, 0.99)  # a bound of 0.5 can fall between two draws, where any number is as good
     found = run(to_onnx(model, interval=coverages), feeds(model, table))
     assert list(found) == [COLUMN_CALLED_PREDICTION, "lower_0.6", "upper_0.6", "lower_0.99", "upper_0.99"]
     for coverage in coverages:
@@ -176,19 +179,27 @@ def test_single_precision_is_half_as_large_and_good_to_six_digits(kind: str) -> 
 def test_tails_of_the_mixture_are_as_fine_as_those_of_scipy() -> None:
     """The distribution functions that are written out in operators."""
     z = np.concatenate([np.linspace(-45.0, 45.0, 4001), [-1e200, 1e200]])
-    for noise, expected in ((onnx_graph._NORMAL, ndtr(z)), (onnx_graph._STUDENT, stdtr(4.0, z))):
-        graph = onnx_nodes.Graph(_naming(["z"]))
-        name = noise.below(graph.value("z")).name
-        made = onnx.helper.make_graph(
-            graph.nodes,
-            "below",
-            [onnx.helper.make_tensor_value_info("z", onnx.TensorProto.DOUBLE, [None])],
-            [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, [None])],
-            graph.constants,
-        )
-        opsets = [onnx.helper.make_opsetid("", onnx_graph.OPSET)]
-        found = run(onnx.helper.make_model_gen_version(made, opset_imports=opsets), {"z": z})[name]
-        assert_allclose(found, expected, atol=1e-14)
+    for noise, expected, density in (
+        (Gaussian().onnx(), ndtr(z), norm.pdf),
+        (StudentT().onnx(), stdtr(4.0, z), t(4.0).pdf),
+    ):
+        assert_allclose(_computed(noise.cdf, z), expected, atol=1e-14)
+        assert_allclose(_computed(noise.pdf, z)[:-2], density(z[:-2]), atol=1e-14)
+
+
+def _computed(function: Any, z: np.ndarray) -> np.ndarray:
+    """What ONNX Runtime computes for a function of values."""
+    graph = onnx_nodes.Graph(unique_names(["z"]))
+    name = function(graph.value("z")).name
+    made = onnx.helper.make_graph(
+        graph.nodes,
+        "function",
+        [onnx.helper.make_tensor_value_info("z", onnx.TensorProto.DOUBLE, [None])],
+        [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, [None])],
+        graph.constants,
+    )
+    opsets = [onnx.helper.make_opsetid("", onnx_graph.OPSET)]
+    return run(onnx.helper.make_model_gen_version(made, opset_imports=opsets), {"z": z})[name]
 
 
 def test_a_model_with_a_single_draw_has_intervals(system: tuple[np.ndarray, np.ndarray]) -> None:
@@ -223,7 +234,7 @@ def test_precision_is_checked() -> None:
 def test_a_model_beyond_the_limit_of_the_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_nodes, "LARGEST", 500)
     with pytest.raises(
-        ValueError, match=r'an ONNX file ends at 2 GB: export with precision="single", or fit with fewer'
+        ValueError, match=r'an ONNX file is limited to 2 GB: export with precision="single", or fit with fewer'
     ):
         to_onnx(fitted("als"))
 

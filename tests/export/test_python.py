@@ -158,7 +158,9 @@ def test_words_and_numbers_are_not_confused() -> None:
 
 @pytest.mark.parametrize("joint", ["", ", joint"])
 def test_intervals_need_draws_and_a_probability(joint: str) -> None:
-    with pytest.raises(ValueError, match="this model has no draws, and so no intervals: export a Bayesian"):
+    with pytest.raises(
+        ValueError, match="this model has no posterior draws, so it has no intervals: export a Bayesian"
+    ):
         _module(fitted(f"als{joint}"))["predict_interval"]({})
     with pytest.raises(ValueError, match=r"coverage=1\.0: give a probability between 0 and 1, such as 0\.9"):
         _module(fitted(f"bayes{joint}"))["predict_interval"]({}, 1.0)

@@ -1,15 +1,17 @@
 """Random encoded problems and factors: builders from a seed, and Hypothesis strategies that choose what to build."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from csid._fit.als import ALSOptions
-from csid._fit.factors import Factors, stack_factors
-from csid._fit.problem import Problem
+from csid.data.problem import Problem
+from csid.inference.als import ALSOptions
+from csid.tensor.cells import Cells
+from csid.tensor.factors import Factors, stack_factors
 
 Array = NDArray[np.float64]
 
@@ -39,14 +41,17 @@ def build_problem(
     if linear:
         fractions[absent] = 0
     return Problem(
-        codes=codes,
-        fractions=fractions,
+        Cells(codes, fractions, np.array(levels, np.intp)),
         weights=rng.uniform(0.1, 3.0, rows) if weighted else np.ones(rows),
         targets=rng.standard_normal((rows, outputs)),
-        levels=np.array(levels, np.intp),
         ordered=np.array(ordered, np.intp),
         marginals=tuple(rng.dirichlet(np.ones(I_n)) for I_n in levels),
     )
+
+
+def with_cells(problem: Problem, **changes: Any) -> Problem:
+    """The same weights and targets on other cells."""
+    return replace(problem, cells=replace(problem.cells, **changes))
 
 
 def build_factors(problem: Problem, rank: int, seed: int) -> Factors:

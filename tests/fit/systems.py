@@ -5,16 +5,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from csid._fit import updates
-from csid._fit.als import mean_scale
-from csid._fit.factors import Factors
-from csid._fit.problem import Problem
-from csid._fit.statistics import LevelSums, Workers, level_sums
+from csid._kernels import factor_update
+from csid._kernels.threads import Workers
+from csid.data.problem import Problem
+from csid.data.statistics import LevelSums, level_sums
+from csid.inference.als import mean_scale
+from csid.tensor.factors import Factors
 from naive import dense_bands
 
 Array = np.ndarray
 
-_assemble = njit(lambda D, O, R, V, scale, p, F, H, r, G: updates.assemble(D, O, R, V, scale, p, F, H, r, G))
+_assemble = njit(lambda equations, G, H, rhs: factor_update.assemble(equations, G, H, rhs))
 
 
 class System(NamedTuple):
@@ -30,11 +31,11 @@ class System(NamedTuple):
 
 
 def assemble(sums: LevelSums, V: Array, scale: Array, p: Array, F: int) -> System:
-    """What `updates.assemble` fills, without the padding, which must be zero."""
-    D, O, R = sums
+    """What `factor_update.assemble` fills, without the padding, which must be zero."""
+    D, O, _ = sums
     levels, S = len(p), D.shape[1]
     H, rhs, G = np.zeros((2 if len(O) else 1, levels, S, S)), np.zeros((levels, S)), np.zeros((S, S))
-    _assemble(D, O, R, V, scale, p, F, H, rhs, G)
+    _assemble(factor_update.NormalEquations(sums, V, scale, p, F), G, H, rhs)
     assert not any(padded[..., F:].any() for padded in (H, rhs, G))
     return System(H[..., :F, :F], rhs[:, :F], G[:F, :F])
 

@@ -6,39 +6,59 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import brentq
 
 from csid import CSIDRegressor
-from csid._fit import als, samples
-from csid._fit.als import (
+from csid._kernels.threads import Workers
+from csid.data import samples
+from csid.data.problem import Problem
+from csid.data.samples import LocalSamples
+from csid.data.statistics import LevelSums
+from csid.inference import als
+from csid.inference.als import (
     ALSOptions,
     ALSResult,
-    NumericalTrouble,
+    ALSRun,
+    ModeSystem,
     Penalties,
     balance_scales,
     fit_als,
     mean_scale,
     mean_squared_error,
     minimise,
-    settle_bias,
+    update_bias,
     update_outputs,
 )
-from csid._fit.factors import Factors, random_factors, stack_factors
-from csid._fit.problem import Problem
-from csid._fit.samples import LocalSamples
-from csid._fit.statistics import LevelSums, Workers
-from fit.strategies import als_options, build_factors, build_problem, problems, seeds
+from csid.inference.numerics import NumericalError
+from csid.inference.starts import random_factors
+from csid.likelihoods import Likelihood
+from csid.likelihoods.gaussian import Gaussian
+from csid.likelihoods.student_t import StudentT
+from csid.tensor.factors import Factors, stack_factors
+from fit.strategies import als_options, build_factors, build_problem, problems, seeds, with_cells
 from fit.systems import data_system, sums_of_mode
-from naive import Model, gradient, level_weights, model_of, naive_als, objective, products, values
+from naive import (
+    Model,
+    gradient,
+    level_weights,
+    model_of,
+    naive_als,
+    objective,
+    products,
+    student_t_losses,
+    values,
+)
 
 Array = np.ndarray
 UPDATES = ("mode", "row", "cg")
+GAUSSIAN = Gaussian()
 GOLDEN = Path(__file__).parent / "golden" / "smooth_product.json"
 
 
@@ -46,17 +66,28 @@ def _start(problem: Problem, rank: int = 3, seed: int = 0) -> Factors:
     return random_factors(problem, rank, np.random.default_rng(seed))
 
 
-def _fit(problem: Problem, options: ALSOptions, factors: Factors, validation: Problem | None = None) -> ALSResult:
-    error = None if validation is None else partial(mean_squared_error, LocalSamples(validation))
-    return fit_als(LocalSamples(problem), options, factors, error)
+def _squared_error_of(held_out: Problem) -> Callable[[Factors, dict[str, Array]], float]:
+    """The held-out error of a run, which hands it the parameters of the likelihood as well."""
+    return lambda factors, parameters: mean_squared_error(LocalSamples(held_out), factors)
+
+
+def _fit(
+    problem: Problem,
+    options: ALSOptions,
+    factors: Factors,
+    held_out: Problem | None = None,
+    likelihood: Likelihood = GAUSSIAN,
+) -> ALSResult:
+    run = None if held_out is None else ALSRun(held_out_error=_squared_error_of(held_out))
+    return fit_als(LocalSamples(problem), options, factors, likelihood, run)
 
 
 def _minimised(problem: Problem, factors: Factors, k: int, penalty: Array, update: str = "mode") -> tuple[Array, float]:
     """`A_k` after its update, and the size of its system; the row of a missing cell is checked on the way."""
     F, p, sums = factors.rank, problem.marginals[k], sums_of_mode(problem, factors, k)
     padded = factors.padded_factor(k).copy()
-    missing = bool(problem.any_missing[k])
-    minimise(sums, factors.V, mean_scale(problem), penalty, p, missing, F, padded, update == "row")
+    quadratic = ModeSystem(sums, factors.V, mean_scale(problem), penalty, p, bool(problem.any_missing[k]))
+    minimise(quadratic, F, padded, update == "row")
     assert_allclose(padded[-1], p @ padded[:-1], rtol=1e-12, atol=1e-12)
     assert not padded[:, F:].any()
     system = data_system(problem, factors, k, sums)
@@ -65,7 +96,21 @@ def _minimised(problem: Problem, factors: Factors, k: int, penalty: Array, updat
 
 def _of_factor(problem: Problem, options: ALSOptions, model: Model, k: int) -> Callable[[Array], float]:
     """Eq. (7) as a function of `A_k` alone."""
-    return lambda A: objective(problem, options, model._replace(A=[*model.A[:k], A, *model.A[k + 1 :]]))
+    return lambda A: objective(problem, options, _with_factor(model, k, A))
+
+
+def _with_factor(model: Model, k: int, A: Array) -> Model:
+    return model._replace(A=[*model.A[:k], A, *model.A[k + 1 :]])
+
+
+def _assert_flat(function: Callable[[Array], float], at: Array) -> None:
+    """Central differences vanish beside those a step away."""
+
+    def slopes(where: Array) -> Array:
+        steps = 1e-5 * np.eye(at.size).reshape(-1, *at.shape)
+        return np.array([function(where + step) - function(where - step) for step in steps])
+
+    assert np.abs(slopes(at)).max() < 1e-5 * np.abs(slopes(at + 0.1)).max()
 
 
 # --- the objective ------------------------------------------------------------------------------------------------
@@ -82,7 +127,7 @@ def test_the_reported_objective_is_eq_7(problem: Problem, rank: int, seed: int, 
         assert held_out is None
         expected.append(objective(problem, options, model_of(factors)))
 
-    result = fit_als(LocalSamples(problem), options, factors, on_sweep=watch)
+    result = fit_als(LocalSamples(problem), options, factors, GAUSSIAN, ALSRun(on_sweep=watch))
     assert_allclose(result.objective, expected, rtol=1e-10, atol=1e-12)
     assert not result.factors.table[:, rank:].any()  # the padding is as it was
 
@@ -154,7 +199,7 @@ def test_the_printed_row_update_does_not_minimise_its_own_objective() -> None:
     factors = build_factors(problem, 3, 0)
     factors.V[:, :3] = 1.0
     model = model_of(factors)
-    on_level = problem.codes[:, k] == i
+    on_level = problem.cells.codes[:, k] == i
     Q = products(level_weights(problem), model.A, [1, 2])[on_level]
     y = problem.targets[on_level, 0] - model.bias[0]
     neighbours = model.A[k][i - 1] + model.A[k][i + 1]
@@ -176,7 +221,7 @@ def test_the_printed_row_update_does_not_minimise_its_own_objective() -> None:
 def test_a_singular_mode_moves_only_where_the_data_speak(update: str) -> None:
     """No ridge, and a level without rows: its row stays, the other rows reach their minimum."""
     problem = build_problem(1, levels=(5, 3), rows=200)
-    problem.codes[problem.codes[:, 0] == 2, 0] = 1
+    problem.cells.codes[problem.cells.codes[:, 0] == 2, 0] = 1
     factors = build_factors(problem, 2, 1)
     old = factors.factor(0).copy()
     new, _ = _minimised(problem, factors, 0, np.zeros((1, 5)), update)
@@ -206,7 +251,7 @@ def test_the_bias_update_zeroes_the_gradient_and_reports_the_objective(
 ) -> None:
     options = data.draw(als_options(problem.n_modes))
     factors = build_factors(problem, rank, seed)
-    value = settle_bias(LocalSamples(problem), Penalties.of(problem, options), factors)
+    value = update_bias(LocalSamples(problem), Penalties.of(problem, options), factors)
     model = model_of(factors)
 
     def of_bias(bias: Array) -> float:
@@ -272,7 +317,7 @@ def test_no_component_lingers_below_the_rounding_of_the_targets(update: str) -> 
     problem = build_problem(2, levels=(4, 3, 5, 4), rows=60, linear=True)
     options = ALSOptions(ridge=0.5, smoothness=(1e-2,) * 4, update=update, max_iter=20, tol=0.0)
     factors = _start(problem)
-    fit_als(Watched(problem), options, factors)
+    fit_als(Watched(problem), options, factors, GAUSSIAN)
     assert min(sizes[:3]) > 0.0
     assert not factors.table[:-1].any()
     assert all(size == 0.0 or size > 1e-16 for size in sizes)
@@ -292,7 +337,7 @@ def test_components_that_are_gone_are_not_summed_over() -> None:
     alone, among = _start(problem, 2), _start(problem, 4)
     among.table[:-1, :4] = 0.0
     among.set_components(np.array([1, 3]), alone)
-    results = [fit_als(Watched(problem), options, factors) for factors in (alone, among)]
+    results = [fit_als(Watched(problem), options, factors, GAUSSIAN) for factors in (alone, among)]
     assert set(ranks) == {2}
     assert_array_equal(results[0].objective, results[1].objective)
     assert_array_equal(among.table[:, [1, 3]], alone.table[:, :2])
@@ -342,7 +387,7 @@ def test_all_updates_reach_the_same_objective(linear: bool, outputs: int) -> Non
 def test_no_ridge_and_empty_levels(update: str, linear: bool) -> None:
     """Levels that no row touches, rank beyond the rows of others: singular everywhere, and still a fit."""
     problem = build_problem(5, levels=(12, 9, 3), rows=25, outputs=2, linear=linear, missing=0.1)
-    empty = [np.bincount(problem.codes[:, n], minlength=13)[: problem.levels[n]] == 0 for n in range(2)]
+    empty = [np.bincount(problem.cells.codes[:, n], minlength=13)[: problem.levels[n]] == 0 for n in range(2)]
     assert any(e.any() for e in empty)
     options = ALSOptions(0.0, (0.0,) * 3, update=update, max_iter=40, tol=0.0)
     start = _start(problem, 6)
@@ -356,14 +401,14 @@ def test_no_ridge_and_empty_levels(update: str, linear: bool) -> None:
 
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("size", [1e60, 1e120, 1e200])
-def test_overflow_is_numerical_trouble(update: str, size: float) -> None:
+def test_overflow_is_a_numerical_error(update: str, size: float) -> None:
     """And nothing else: no warning of NumPy's comes before it, in any thread."""
     problem = build_problem(6, levels=(4, 3, 2), rows=30, linear=True, missing=0.2)
     A = tuple(np.full((int(I_n), 3), size) for I_n in problem.levels)
     options = ALSOptions(1e-3, (1e-3,) * 3, update=update)
     start = stack_factors(A, np.ones((1, 3)), np.zeros(1), problem.marginals)
-    with Workers(2) as workers, pytest.raises(NumericalTrouble, match="overflow"):
-        fit_als(LocalSamples(problem, workers), options, start)
+    with Workers(2) as workers, pytest.raises(NumericalError, match="overflow"):
+        fit_als(LocalSamples(problem, workers), options, start, GAUSSIAN)
 
 
 def test_early_stopping_returns_the_factors_of_the_best_sweep() -> None:
@@ -403,6 +448,124 @@ def test_when_a_fit_stops() -> None:
     assert converged.validation == []
 
 
+# --- heavy tails --------------------------------------------------------------------------------------------------
+
+
+class _Watched(StudentT):
+    """Remembers the precisions at which losses were taken."""
+
+    taken: ClassVar[list[float]] = []
+
+    def losses(self, targets: Array, eta: Array, parameters: dict[str, Array]) -> Array:
+        self.taken.append(float(parameters["alpha"].min()))
+        return super().losses(targets, eta, parameters)
+
+
+@given(problems(max_modes=3), st.integers(1, 5), seeds, st.data())
+@settings(deadline=None, max_examples=40)
+def test_the_reported_objective_is_that_of_students_t(
+    problem: Problem, rank: int, seed: int, data: st.DataObject
+) -> None:
+    """Eq. (7) with the logarithm of the density in place of the squared error."""
+    options, df = data.draw(als_options(problem.n_modes, max_iter=3)), data.draw(st.sampled_from([2.5, 4.0, 30.0]))
+    factors, expected = _start(problem, rank, seed), []
+
+    def watch(value: float, held_out: float | None) -> None:
+        expected.append(objective(problem, options, model_of(factors), student_t_losses(df, _Watched.taken[-1])))
+
+    run = ALSRun(on_sweep=watch)
+    result = fit_als(LocalSamples(problem), options, factors, _Watched(degrees_of_freedom=df), run)
+    size = (problem.targets**2).sum(axis=1).mean()
+    assert_allclose(result.objective, expected, rtol=1e-7, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@given(problems(), st.integers(1, 6), seeds, st.data())
+@settings(deadline=None, max_examples=60)
+def test_no_sweep_raises_the_objective_of_students_t(
+    update: str, problem: Problem, rank: int, seed: int, data: st.DataObject
+) -> None:
+    """With the scale of the noise found on the way, for tails of any weight, and targets far off."""
+    options = data.draw(als_options(problem.n_modes, update=update, max_iter=8, tol=0.0))
+    likelihood = StudentT(degrees_of_freedom=data.draw(st.sampled_from([2.5, 4.0, 30.0])))
+    far_off = np.random.default_rng([seed, 3]).random((problem.n_rows, 1)) < data.draw(st.sampled_from([0.0, 0.1]))
+    problem = replace(problem, targets=np.where(far_off, 50.0 * problem.targets, problem.targets))
+    factors = _start(problem, rank, seed)
+    losses = student_t_losses(likelihood.degrees_of_freedom, float(likelihood.start(problem)["alpha"].min()))
+    before = objective(problem, options, model_of(factors), losses)
+    after = np.array([before, *_fit(problem, options, factors, likelihood=likelihood).objective])
+    rounding = 1e-10 * after[:-1] + 1e-13 * (problem.targets**2).sum(axis=1).mean()
+    assert (np.diff(after) <= rounding).all()
+    assert np.isfinite(factors.table).all()
+
+
+@pytest.mark.parametrize("linear", [False, True], ids=["constant", "linear"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_fixed_point_of_students_t_is_stationary(outputs: int, linear: bool) -> None:
+    """The objective is flat in all factors and the bias, and the precision is its likeliest value, or just above.
+
+    Above, because it only rises on the way: see `LocationScale.maximised`.
+    """
+    kw: dict[str, Any] = {"levels": (4, 3, 2), "ordered": (4, 3, 0), "rows": 150, "outputs": outputs}
+    problem = build_problem(4, **kw, linear=linear, missing=0.1, weighted=True)
+    truth, rng = build_factors(problem, 2, 4), np.random.default_rng(4)
+    noise = 0.3 * rng.standard_t(3.0, problem.targets.shape)
+    problem = replace(problem, targets=values(problem, model_of(truth)) + noise)
+    options = ALSOptions(1e-3, (1e-2,) * 3, max_iter=2000, tol=0.0, n_iter_no_change=2000)
+    likelihood = _Watched(degrees_of_freedom=3.0)
+    model = model_of(_fit(problem, options, _start(problem, 2), likelihood=likelihood).factors)
+    alpha, df, K = likelihood.taken[-1], likelihood.degrees_of_freedom, outputs
+    losses = student_t_losses(df, alpha)
+
+    for k in range(3):
+        of_factor = partial(lambda k, A: objective(problem, options, _with_factor(model, k, A), losses), k)
+        _assert_flat(of_factor, model.A[k])
+    _assert_flat(lambda bias: objective(problem, options, model._replace(bias=bias), losses), model.bias)
+    if K > 1:
+        _assert_flat(lambda V: objective(problem, options, model._replace(V=V), losses), model.V)
+
+    squares = ((problem.targets - values(problem, model)) ** 2).sum(axis=1)
+
+    def slope_of_likelihood(alpha: float) -> float:
+        return K * problem.total_weight / alpha - problem.weights @ ((df + K) * squares / (df + alpha * squares))
+
+    likeliest = brentq(slope_of_likelihood, 1e-3, 1e6, xtol=1e-12)
+    assert likeliest * (1.0 - 1e-4) <= alpha < 1.05 * likeliest
+
+
+def test_gross_outliers_pull_less_under_students_t() -> None:
+    """One row in ten is far off: the fit is nearly as good as without them, and far better than the Gaussian one."""
+    problem, rng = build_problem(5, levels=(6, 5, 4), rows=800, linear=True), np.random.default_rng(5)
+    x = problem.cells.codes + problem.cells.fractions
+    exact = (np.sin(x[:, 0]) * np.sqrt(1.0 + x[:, 1]) + 0.3 * x[:, 2])[:, None]
+    exact = (exact - exact.mean()) / exact.std()
+    clean = exact + 0.1 * rng.standard_normal(exact.shape)
+    far_off = np.where(rng.random(exact.shape) < 0.1, 10.0 + 10.0 * rng.random(exact.shape), 0.0)
+    options = ALSOptions(1e-4, (1e-3,) * 3, max_iter=200)
+
+    def error(targets: Array, likelihood: Likelihood) -> float:
+        rows = replace(problem, targets=targets)
+        result = _fit(rows, options, _start(rows), likelihood=likelihood)
+        return float(np.sqrt(np.mean((values(problem, model_of(result.factors)) - exact) ** 2)))
+
+    heavy, normal = error(clean + far_off, StudentT()), error(clean + far_off, GAUSSIAN)
+    assert heavy < 0.1 * normal
+    assert heavy < 1.1 * error(clean, GAUSSIAN)
+
+
+def test_a_constant_output_leaves_the_others_alone_under_students_t() -> None:
+    """Its own precision would be huge, as it has no variance: least squares has one precision for all outputs."""
+    problem, rng = build_problem(6, levels=(5, 4), rows=300, outputs=2), np.random.default_rng(6)
+    truth = values(problem, model_of(build_factors(problem, 2, 6)))[:, 0]
+    exact = (truth - truth.mean()) / truth.std()
+    targets = np.column_stack([exact + 0.1 * rng.standard_normal(300), np.zeros(300)])
+    options = ALSOptions(1e-4, (1e-3,) * 2, max_iter=200)
+    result = _fit(replace(problem, targets=targets), options, _start(problem), likelihood=StudentT())
+    fitted = values(problem, model_of(result.factors))
+    assert np.sqrt(np.mean((fitted[:, 0] - exact) ** 2)) < 0.1
+    assert_allclose(fitted[:, 1], 0.0, atol=0.02)
+
+
 # --- the paper's examples of low rank -----------------------------------------------------------------------------
 
 
@@ -437,7 +600,8 @@ def test_als_recovers_a_product_of_signs_from_a_bias_at_the_mean() -> None:
     """The same cells without the estimator's choice of start: what the algorithm itself can do, best of ten starts."""
     cells = np.array(list(itertools.product(range(4), repeat=5)))
     signs = np.where(cells < 2, -1.0, 1.0).prod(axis=1)[:, None]
-    every = replace(build_problem(0, levels=(4,) * 5, rows=1024), codes=cells.astype(np.uint8), targets=signs)
+    every = with_cells(build_problem(0, levels=(4,) * 5, rows=1024), codes=cells.astype(np.uint8))
+    every = replace(every, targets=signs)
     problem = every.take(np.random.default_rng(0).choice(1024, 400, replace=False))
     options = ALSOptions(ridge=1e-12, smoothness=(0.0,) * 5, max_iter=500, tol=1e-6)
     results = []
@@ -457,7 +621,7 @@ def golden_fit() -> dict[str, Any]:
     seed, rows, rank = 2020, 120, 3
     chosen: dict[str, Any] = {"ridge": 1e-3, "smoothness": [1e-2, 1e-2, 1e-2], "smoothness_order": 1, "max_iter": 15}
     problem = build_problem(seed, levels=(6, 5, 4), ordered=(6, 5, 0), rows=rows, linear=True, missing=0.1)
-    x = problem.codes + problem.fractions
+    x = problem.cells.codes + problem.cells.fractions
     targets = np.sin(x[:, 0]) * np.sqrt(1.0 + x[:, 1]) + 0.3 * x[:, 2]
     problem = replace(problem, targets=targets[:, None])
     result = _fit(problem, ALSOptions(**chosen, tol=0.0), _start(problem, rank, seed))

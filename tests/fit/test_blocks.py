@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit import blocks, updates
-from csid._fit.factors import padded_rank
+from csid._kernels import block_banded, factor_update
+from csid.tensor.factors import padded_rank
 from fit.strategies import seeds
 from fit.systems import assemble
 from naive import dense_bands, one_pass
@@ -42,7 +42,7 @@ def _random_missing(levels: int, F: int, rows: int, rng: np.random.Generator) ->
 
 
 def _padded(array: Array, axes: int) -> Array:
-    """Zeros up to whole lanes on the last axes."""
+    """Zeros up to a multiple of the SIMD width on the last axes."""
     more = padded_rank(array.shape[-1]) - array.shape[-1]
     return np.pad(array, [(0, 0)] * (array.ndim - axes) + [(0, more)] * axes)
 
@@ -52,12 +52,12 @@ def _or_none(G: Array) -> Array | None:
     return _padded(G, 2) if G.any() else None
 
 
-_factor = njit(lambda H, F: blocks.factor(H, F))
-_lower = njit(lambda H, F, x: blocks.solve_lower(H, F, x))
-_upper = njit(lambda H, F, x: blocks.solve_upper(H, F, x))
-_solve = njit(lambda H, F, rhs, p, G, noise, x: blocks.solve(H, F, rhs, p, G, noise, x))
-_relax = njit(lambda H, F, rhs, p, G, x: blocks.relax(H, F, rhs, p, G, x))
-_product = njit(lambda H, F, p, G, x, out: blocks.product(H, F, p, G, x, out))
+_factor = njit(lambda H, F: block_banded.factor(H, F))
+_lower = njit(lambda H, F, x: block_banded.solve_lower(H, F, x))
+_upper = njit(lambda H, F, x: block_banded.solve_upper(H, F, x))
+_solve = njit(lambda H, F, rhs, p, G, noise, x: block_banded.solve(H, F, rhs, p, G, noise, x))
+_relax = njit(lambda H, F, rhs, p, G, x: block_banded.relax(H, F, rhs, p, G, x))
+_product = njit(lambda H, F, p, G, x, out: block_banded.product(H, F, p, G, x, out))
 
 
 def factor(bands: Array) -> tuple[int, Array]:
@@ -221,16 +221,16 @@ def test_lowers_says_whether_the_quadratic_falls(levels: int, F: int, length: fl
     step = length * np.linalg.solve(H, residual)
     arrays = [array.reshape(levels, F) for array in (step, A, residual, H @ step, np.diag(H).copy())]
     if length == 0.0 or 1e-6 < length < 2.0 - 1e-6:
-        assert blocks.lowers(*arrays)
+        assert block_banded.lowers(*arrays)
     elif length > 2.0 + 1e-6:
-        assert not blocks.lowers(*arrays)
+        assert not block_banded.lowers(*arrays)
 
 
 def test_a_gain_within_rounding_does_not_count() -> None:
     """A step along a flat direction gains nothing, whatever its sums round to."""
     one = np.ones((1, 1))
-    assert not blocks.lowers(1e9 * one, one, 1e-17 * one, 0.0 * one, one)
-    assert not blocks.lowers(np.nan * one, one, one, one, one)
+    assert not block_banded.lowers(1e9 * one, one, 1e-17 * one, 0.0 * one, one)
+    assert not block_banded.lowers(np.nan * one, one, one, one, one)
 
 
 @given(st.booleans(), st.integers(1, 7), ranks, st.integers(1, 3), seeds)
@@ -259,6 +259,7 @@ def test_an_overflow_is_reported_and_changes_nothing() -> None:
     D[0, 0, 0] = 1e200
     before = A.copy()
     none, one = np.zeros((0, 8, 8)), np.ones(1)
-    status = updates.minimise(D, none, R, np.ones((1, 8)), one, np.zeros((1, 1)), one, None, 1, None, A)
-    assert status == updates.OVERFLOW
+    equations = factor_update.NormalEquations((D, none, R), np.ones((1, 8)), one, one, 1)
+    status = factor_update.minimise(equations, None, np.zeros((1, 1)), None, A)
+    assert status == factor_update.OVERFLOW
     assert_array_equal(A, before)

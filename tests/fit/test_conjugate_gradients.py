@@ -5,12 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from csid._fit import conjugate_gradients
-from csid._fit.conjugate_gradients import NormalOperator, solve_mode
-from csid._fit.factors import Factors
-from csid._fit.penalties import penalty_bands
-from csid._fit.problem import Problem
-from csid._fit.statistics import Workers, partial_products
+from csid._kernels.threads import Workers
+from csid.data.problem import Problem
+from csid.data.statistics import partial_products
+from csid.inference import conjugate_gradients
+from csid.inference.conjugate_gradients import NormalOperator, solve_mode
+from csid.tensor.factors import Factors
+from csid.tensor.penalties import penalty_bands
 from fit.strategies import build_factors, build_problem, problems, ranks, seeds
 from naive import dense_penalty, mode_system, model_of
 
@@ -77,7 +78,7 @@ def test_a_solution_is_left_alone() -> None:
 def test_levels_without_rows_and_ridge_stay_where_they_were() -> None:
     """A singular system moves only what the data speak of, and divides by no zero on the diagonal."""
     problem = build_problem(2, levels=(5, 3), rows=60)
-    problem.codes[problem.codes[:, 0] == 2, 0] = 1
+    problem.cells.codes[problem.cells.codes[:, 0] == 2, 0] = 1
     operator, H, r = _operators(problem, build_factors(problem, 3, 2), 0.0, 0.0, 1)[0]
     start = np.random.default_rng(2).standard_normal(operator.rhs.shape)
     A = solve_mode(operator, start)

@@ -10,24 +10,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit import gibbs, samples, statistics, updates
-from csid._fit.als import NumericalTrouble
-from csid._fit.factors import stack_factors, table_rows
-from csid._fit.gibbs import Chain, ModePrior, Prior, State, mode_priors, random_state, run_chain, state_at
-from csid._fit.problem import Known, Problem, merge_repeated_cells
-from csid._fit.samples import LocalSamples
-from csid._fit.statistics import Workers
-from csid._fit.sweeps import Modes
-from fit.strategies import build_factors, build_problem, problems, seeds
+from csid._kernels import factor_update, threads
+from csid._kernels.factor_update import FactorPrior, NormalEquations
+from csid._kernels.sweep import Modes
+from csid._kernels.threads import Workers
+from csid.data import samples
+from csid.data.merging import merge_repeated_cells
+from csid.data.problem import Problem, Summary
+from csid.data.samples import LocalSamples
+from csid.inference import gibbs, starts
+from csid.inference.gibbs import SampledModel, Sweeps, run_chain
+from csid.inference.numerics import NumericalError
+from csid.inference.starts import random_state, state_at
+from csid.inference.state import Chain, State
+from csid.likelihoods.gaussian import Gaussian
+from csid.likelihoods.location_scale import GammaPrior, LocationScale
+from csid.likelihoods.student_t import StudentT
+from csid.priors.prior import ModePrior, Prior, mode_priors
+from csid.tensor.factors import stack_factors, table_rows
+from fit.strategies import build_factors, build_problem, problems, seeds, with_cells
 from fit.systems import sums_of_mode
 from naive import Model, dense_penalty, design, level_weights, model_of, penalty_matrix, products, values
+from scripted import Scripted
 
 Array = np.ndarray
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
+GAUSSIAN = Gaussian()
 
 orders, ranks = st.sampled_from([1, 2]), st.integers(1, 10)
 Update = Callable[..., bool]
-updates_of_factors = pytest.mark.parametrize("update", [gibbs._draw_at_once, gibbs._draw_in_turn])
+updates_of_factors = pytest.mark.parametrize("update", [gibbs._draw_fused, gibbs._draw_mode_by_mode])
 
 
 # --- the conditionals, densely and by their definitions ---------------------------------------------------------------
@@ -64,35 +76,15 @@ def _apart(A: Array, U: Array, centre: Array) -> Array:
     return np.einsum("if,ij,jf->f", A - centre, U, A - centre)
 
 
-def _centre_of(state: State, k: int) -> Array:
+def _prior_mean_of(state: State, k: int) -> Array:
     """The prior's mean of a factor."""
     start = int(state.factors.offsets[k])
-    return state.centre[start : start + int(state.factors.levels[k])]
+    return state.prior_mean[start : start + int(state.factors.levels[k])]
 
 
-def _any_centre(known: Known, rank: int, seed: int) -> Array:
+def _any_prior_mean(summary: Summary, rank: int, seed: int) -> Array:
     """A mean of the factors that differs from level to level and from component to component."""
-    return np.random.default_rng([seed, 4]).uniform(0.3, 1.7, (table_rows(known.levels), rank))
-
-
-class _Scripted:
-    """In place of a Generator: its normal numbers are given ones, then zeros, and its Gammas are their means.
-
-    gammas : the shape and the scale of each that was asked for.
-    """
-
-    def __init__(self, normals: Array | Sequence[float] = ()) -> None:
-        self._normals = list(np.ravel(normals))
-        self.gammas: list[tuple[float, Array]] = []
-
-    def standard_normal(self, size: int | tuple[int, ...]) -> Array:
-        count = int(np.prod(size))
-        taken, self._normals = self._normals[:count], self._normals[count:]
-        return np.array(taken + [0.0] * (count - len(taken))).reshape(size)
-
-    def gamma(self, shape: float, scale: Array) -> Array:
-        self.gammas.append((shape, scale.copy()))
-        return shape * scale
+    return np.random.default_rng([seed, 4]).uniform(0.3, 1.7, (table_rows(summary.levels), rank))
 
 
 def _any_state(problem: Problem, rank: int, seed: int) -> State:
@@ -100,7 +92,7 @@ def _any_state(problem: Problem, rank: int, seed: int) -> State:
     rng = np.random.default_rng([seed, 2])
     mu, tau = rng.uniform(0.1, 5.0, (problem.n_modes, rank)), rng.uniform(0.5, 2.0, rank)
     alpha = rng.uniform(0.2, 3.0, problem.n_outputs)
-    return State(build_factors(problem, rank, seed), mu, tau, alpha, _any_centre(problem, rank, seed))
+    return State(build_factors(problem, rank, seed), mu, tau, {"alpha": alpha}, _any_prior_mean(problem, rank, seed))
 
 
 def _dense_units(problem: Problem, order: int) -> list[Array]:
@@ -139,24 +131,16 @@ class _Draw(NamedTuple):
 
 
 def _sample(problem: Problem, state: State, k: int, mode: ModePrior, nu: float, noise: Array) -> _Draw:
-    """What `updates.sample` fills for one mode, from a table that held something else."""
+    """What `factor_update.sample` fills for one mode, from a table that held something else."""
     F, S = state.factors.rank, state.factors.table.shape[1]
     G = np.zeros((S, S)) if problem.any_missing[k] else None
     A, apart = np.zeros((int(problem.levels[k]) + 1, S)), np.full(F, np.nan)
     A[:, :F] = np.nan
-    status = updates.sample(
-        *sums_of_mode(problem, state.factors, k),
-        state.factors.V,
-        state.alpha,
-        problem.marginals[k],
+    status = factor_update.sample(
+        NormalEquations(sums_of_mode(problem, state.factors, k), state.factors.V, state.alpha, problem.marginals[k], F),
         G,
-        mode.unit.T.copy(),
-        len(mode.unit),
-        _centre_of(state, k),
-        state.mu[k],
-        nu,
+        FactorPrior(mode.unit.T.copy(), len(mode.unit), _prior_mean_of(state, k), state.mu[k], nu),
         noise,
-        F,
         A,
         apart,
     )
@@ -171,12 +155,12 @@ def test_sample_is_affine_in_its_noise(problem: Problem, rank: int, order: int, 
     state, mode, U = _any_state(problem, rank, seed), mode_priors(problem, order)[k], _dense_units(problem, order)[k]
     rng = np.random.default_rng([seed, 3])
     nu, noise = rng.uniform(0.1, 2.0), rng.standard_normal((len(U) + 1, rank))
-    given = (U, state.mu[k], nu, state.alpha, _centre_of(state, k))
+    given = (U, state.mu[k], nu, state.alpha, _prior_mean_of(state, k))
     precision, mean = _mode_conditional(problem, model_of(state.factors), k, *given)
 
     def entries(noise: Array) -> Array:
         drawn = _sample(problem, state, k, mode, nu, noise)
-        assert drawn.status == updates.DONE
+        assert drawn.status == factor_update.DONE
         return drawn.table[:-1, :rank].ravel()
 
     assert_allclose(entries(np.zeros_like(noise)), mean, **CLOSE)
@@ -194,7 +178,7 @@ def test_sample_fills_the_row_of_missing_cells_and_apart(problem: Problem, rank:
         drawn = _sample(problem, state, k, mode, 0.3, rng.standard_normal((len(U) + 1, rank)))
         A = drawn.table[:-1, :rank]
         assert_allclose(drawn.table[-1, :rank], problem.marginals[k] @ A, rtol=1e-12, atol=1e-12)
-        assert_allclose(drawn.apart, _apart(A, U, _centre_of(state, k)), **CLOSE)
+        assert_allclose(drawn.apart, _apart(A, U, _prior_mean_of(state, k)), **CLOSE)
         assert not drawn.table[:, rank:].any()
 
 
@@ -204,9 +188,9 @@ def test_sample_reports_an_overflow_and_changes_nothing(missing: float) -> None:
     state = _any_state(problem, 2, 0)
     state.factors.set_factor(1, np.full((3, 2), 1e200))
     drawn = _sample(problem, state, 0, ModePrior.of(4, 4, 1), 1.0, np.zeros((5, 2)))
-    assert drawn.status == updates.OVERFLOW
+    assert drawn.status == factor_update.OVERFLOW
     assert np.isnan(drawn.table[:, :2]).all()
-    with pytest.raises(NumericalTrouble, match="overflow"):
+    with pytest.raises(NumericalError, match="overflow"):
         gibbs.draw_factors(LocalSamples(problem), Prior(), _stacked(problem, Prior()), state, np.random.default_rng(0))
 
 
@@ -225,7 +209,7 @@ def _check_factors(update: Update, problem: Problem, rank: int, prior: Prior, se
     noise = np.zeros((len(modes.marginals), rank))
     assert update(LocalSamples(problem), modes, state, state.factors, noise, gammas)
     for k, U in enumerate(_dense_units(problem, prior.smoothness_order)):
-        centre = _centre_of(state, k)
+        centre = _prior_mean_of(state, k)
         _, mean = _mode_conditional(problem, model, k, U, mu[k], prior.nu, state.alpha, centre)
         model.A[k][:] = mean.reshape(-1, rank)
         rate = prior.smoothness[1] / len(U) + _apart(model.A[k], U, centre) / 2
@@ -258,7 +242,7 @@ def test_both_ways_to_draw_factors_agree(problem: Problem, rank: int, order: int
     rng = np.random.default_rng([seed, 3])
     noise, gammas = rng.standard_normal((len(modes.marginals), rank)), rng.uniform(0.5, 2.0, start.mu.shape)
     drawn = []
-    for update in (gibbs._draw_at_once, gibbs._draw_in_turn):
+    for update in (gibbs._draw_fused, gibbs._draw_mode_by_mode):
         state = start.copy()
         read = state.factors.rounded() if single else state.factors
         assert update(LocalSamples(problem), modes, state, read, noise, gammas)
@@ -286,9 +270,9 @@ def test_sums_in_single_precision_give_nearly_the_same_draw(update: Update) -> N
 
 def test_sums_are_single_only_while_the_prior_hides_their_rounding() -> None:
     problem = build_problem(0, rows=100)
-    state = state_at(problem, build_factors(problem, 2, 0))
+    state = state_at(problem, GAUSSIAN, build_factors(problem, 2, 0))
     for alpha, enough in [(1.0, True), (1e3, True), (1e6, False)]:
-        state.alpha[:] = alpha
+        state.parameters = {"alpha": np.array([alpha])}
         assert gibbs.single_is_enough(problem, Prior(nu=0.1), state) == enough
         modes = _stacked(problem, Prior())
         read = gibbs.draw_factors(LocalSamples(problem), Prior(), modes, state, np.random.default_rng(0))
@@ -298,9 +282,9 @@ def test_sums_are_single_only_while_the_prior_hides_their_rounding() -> None:
 def test_a_draw_that_fails_in_single_precision_is_made_in_double(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products beyond the range of single precision, with an alpha too small to tell."""
     problem = build_problem(0, levels=(3, 2), rows=40)
-    state = state_at(problem, build_factors(problem, 2, 0))
+    state = state_at(problem, GAUSSIAN, build_factors(problem, 2, 0))
     state.factors.set_factor(1, np.full((2, 2), 1e25))
-    state.alpha[:] = 1e-40
+    state.parameters = {"alpha": np.array([1e-40])}
     read = gibbs.draw_factors(
         LocalSamples(problem), Prior(), _stacked(problem, Prior()), state, np.random.default_rng(0)
     )
@@ -317,7 +301,7 @@ def test_draw_weights(problem: Problem, rank: int, seed: int) -> None:
     noise = np.random.default_rng([seed, 3]).standard_normal((K, rank))
 
     def rows(noise: Array) -> Array:
-        state, rng = start.copy(), _Scripted(noise)
+        state, rng = start.copy(), Scripted(noise)
         gibbs.draw_weights(LocalSamples(problem), prior, state, state.factors, rng)
         V = state.factors.output_factor
         ((shape, scale),) = rng.gammas
@@ -356,14 +340,15 @@ def test_weights_whose_sums_fail_in_single_precision_are_drawn_in_double(monkeyp
 
 @given(problems(), ranks, st.booleans(), seeds)
 @settings(deadline=None, max_examples=40)
-def test_draw_noise(problem: Problem, rank: int, merged: bool, seed: int) -> None:
-    """The bias around the mean residual, and alpha given that bias; the spread inside merged cells counts."""
+def test_draw_bias_and_noise(problem: Problem, rank: int, merged: bool, seed: int) -> None:
+    """The bias around the mean residual, and alpha given that bias; squares inside merged cells count."""
     apart = np.random.default_rng([seed, 3])
     problem = replace(problem, within=apart.random(problem.n_outputs) if merged else np.zeros(problem.n_outputs))
-    state, prior, rng = _any_state(problem, rank, seed), Prior(noise=(1.5, 0.2)), _Scripted([0.7, -1.1, 0.4])
+    state, rng = _any_state(problem, rank, seed), Scripted([0.7, -1.1, 0.4])
     model, alpha, s = model_of(state.factors), state.alpha.copy(), problem.weights
     M, rest = s.sum(), problem.targets - values(problem, model._replace(bias=np.zeros(problem.n_outputs)))
-    squared = gibbs.draw_noise(LocalSamples(problem), prior, state, rng)
+    found = gibbs.draw_bias(LocalSamples(problem), state, rng)
+    parameters = Gaussian(GammaPrior(1.5, 0.2)).draw(found, problem.n_observations, rng)
     noise = np.array([0.7, -1.1, 0.4])[: problem.n_outputs]
     bias = s @ rest / M + noise / np.sqrt(alpha * M)
     squares = s @ (rest - bias) ** 2 + problem.within
@@ -371,8 +356,8 @@ def test_draw_noise(problem: Problem, rank: int, merged: bool, seed: int) -> Non
     assert_allclose(state.factors.bias, bias, **CLOSE)
     assert shape == pytest.approx(1.5 + M / 2)
     assert_allclose(1.0 / scale, 0.2 + squares / 2, **CLOSE)
-    assert_allclose(state.alpha, shape * scale, rtol=1e-15)
-    assert_allclose(squared, squares / M, **CLOSE)
+    assert_allclose(parameters["alpha"], shape * scale, rtol=1e-15)
+    assert_allclose(found, squares, **CLOSE)
 
 
 # --- the joint law of parameters and data, after Geweke (2004) --------------------------------------------------------
@@ -382,11 +367,13 @@ def test_draw_noise(problem: Problem, rank: int, merged: bool, seed: int) -> Non
 #
 # The bias has a flat prior, so the joint law of parameters and targets is improper, but only along a shift of bias and
 # targets together. Targets minus bias, with all parameters but the bias, have a proper law: prior times
-# N(y - b; sum of products, 1 / alpha). The sweep uses the targets only as y - b, and its step of the bias moves y - b
+# p(y - b | sum of products, alpha). The sweep uses the targets only as y - b, and its step of the bias moves y - b
 # by a number that depends on these alone. So on them it is a Markov chain, which must keep that proper law. We run the
 # sweep as it is, let the bias wander, and look only at what a shift leaves alone.
 
-JOINT = Prior(nu=2.0, smoothness=(5.0, 6.0), weight=(6.0, 5.0), noise=(5.0, 5.0))
+JOINT = Prior(nu=2.0, smoothness=(5.0, 6.0), weight=(6.0, 5.0))
+PRECISIONS = GammaPrior(5.0, 5.0)
+NORMAL, HEAVY_TAILS = Gaussian(PRECISIONS), StudentT(PRECISIONS, degrees_of_freedom=8.0)  # squares have a variance
 
 
 class _Joint(NamedTuple):
@@ -420,43 +407,54 @@ def _row_products(problem: Problem, A: Sequence[Array]) -> Array:
     return np.asarray(q)
 
 
+def _noise(likelihood: LocationScale, alpha: Array, rows: int, rng: np.random.Generator) -> Array:
+    """(n, M, K) for n draws of alpha; outputs of a row share the scale of heavy tails."""
+    noise = rng.standard_normal((len(alpha), rows, alpha.shape[1])) / np.sqrt(alpha)[:, None, :]
+    if isinstance(likelihood, StudentT):
+        df = likelihood.degrees_of_freedom
+        noise /= np.sqrt(rng.gamma(0.5 * df, 2.0 / df, (len(alpha), rows, 1)))
+    return noise
+
+
 def _from_the_prior(
-    problem: Problem, centre: Sequence[Array], prior: Prior, n: int, rng: np.random.Generator
+    problem: Problem, centre: Sequence[Array], model: SampledModel, n: int, rng: np.random.Generator
 ) -> _Joint:
     """Independent draws of the parameters, and then of y - b."""
-    K, M, A, mu = problem.n_outputs, problem.n_rows, [], []
+    (prior, likelihood, *_), K, A, mu = model, problem.n_outputs, [], []
     rank = centre[0].shape[1]
     for U, mean in zip(_dense_units(problem, prior.smoothness_order), centre, strict=True):
         size, Q = np.linalg.eigh(U)
         mu.append(_draw_mu(U, prior, (n, rank), rng))
-        spread = np.sqrt(np.maximum(size, 0.0)[:, None] * mu[-1][:, None, :] + prior.nu)
-        A.append(mean + np.einsum("ij,njf->nif", Q, rng.standard_normal(spread.shape) / spread))
+        root = np.sqrt(np.maximum(size, 0.0)[:, None] * mu[-1][:, None, :] + prior.nu)
+        A.append(mean + np.einsum("ij,njf->nif", Q, rng.standard_normal(root.shape) / root))
     tau = rng.gamma(prior.weight[0], 1.0 / prior.weight[1], (n, rank))
-    alpha = rng.gamma(prior.noise[0], 1.0 / prior.noise[1], (n, K))
+    alpha = rng.gamma(PRECISIONS.shape, 1.0 / PRECISIONS.rate, (n, K))
     V = rng.standard_normal((n, K, rank)) / np.sqrt(tau)[:, None, :]
-    noise = rng.standard_normal((n, M, K)) / np.sqrt(alpha)[:, None, :]
+    noise = _noise(likelihood, alpha, problem.n_rows, rng)
     centred = np.einsum("nmf,njf->nmj", _row_products(problem, A), V) + noise
     return _Joint(A, V, np.stack(mu, axis=1), tau, alpha, centred)
 
 
 def _by_sweeps(
-    problem: Problem, centre: Sequence[Array], prior: Prior, modes: Modes, sweeps: int, rng: np.random.Generator
+    problem: Problem, centre: Sequence[Array], model: SampledModel, sweeps: int, rng: np.random.Generator
 ) -> _Joint:
-    """A chain that alternates a sweep, recorded after it, and new targets given the parameters."""
-    start = _from_the_prior(problem, centre, prior, 1, rng)
+    """A chain whose targets, after every sweep is recorded, are drawn anew given the parameters."""
+    start = _from_the_prior(problem, centre, model, 1, rng)
     factors = stack_factors(tuple(A[0] for A in start.A), start.V[0], np.zeros(problem.n_outputs), problem.marginals)
     stacked = stack_factors(tuple(centre), start.V[0], factors.bias, problem.marginals).table[:, : factors.rank].copy()
-    state = State(factors, start.mu[0], start.tau[0], start.alpha[0], stacked)
+    state = State(factors, start.mu[0], start.tau[0], {"alpha": start.alpha[0]}, stacked)
     problem = replace(problem, targets=start.centred[0].copy())
-    weights, rows, kept = level_weights(problem), LocalSamples(problem), []
-    for _ in range(sweeps):
-        gibbs.draw_components(rows, prior, modes, state, rng)
-        gibbs.draw_noise(rows, prior, state, rng)
-        model = model_of(state.factors)
+    weights, kept = level_weights(problem), []
+
+    def renew_targets(chain: Chain) -> bool:
+        fitted = model_of(state.factors)
         precisions = (state.mu.copy(), state.tau.copy(), state.alpha.copy())
-        kept.append((*model.A, model.V, *precisions, problem.targets - model.bias))
-        noise = rng.standard_normal(problem.targets.shape) / np.sqrt(state.alpha)
-        problem.targets[:] = model.bias + products(weights, model.A, range(problem.n_modes)) @ model.V.T + noise
+        kept.append((*fitted.A, fitted.V, *precisions, problem.targets - fitted.bias))
+        noise = _noise(model.likelihood, state.alpha[None], problem.n_rows, rng)[0]
+        problem.targets[:] = fitted.bias + products(weights, fitted.A, range(problem.n_modes)) @ fitted.V.T + noise
+        return True
+
+    run_chain(LocalSamples(problem), model, Chain(state), rng, Sweeps(sweeps, 0), renew_targets)
     *A, V, mu, tau, alpha, centred = (np.array(draws) for draws in zip(*kept, strict=True))
     return _Joint(A, V, mu, tau, alpha, centred)
 
@@ -516,27 +514,29 @@ def _joint_problem(order: int) -> Problem:
     fractions[[0, 1, 6], 0] = 0.25, 0.5, 0.75
     ordered, outputs = ([3, 0], 1) if order == 1 else ([3, 2], 2)
     problem = build_problem(0, levels=(4, 2), ordered=ordered, rows=7, outputs=outputs)
-    return replace(problem, codes=np.array(codes, np.uint8), fractions=fractions)
+    return with_cells(problem, codes=np.array(codes, np.uint8), fractions=fractions)
 
 
-def _same(known: Any) -> Any:
-    return known
+def _same(right: Any) -> Any:
+    return right
 
 
 def _geweke(
     order: int,
     sweeps: int,
     spoil: Callable[[ModePrior], ModePrior] = _same,
-    spoil_centre: Callable[[Array], Array] = _same,
+    spoil_mean: Callable[[Array], Array] = _same,
+    likelihood: LocationScale = NORMAL,
 ) -> dict[str, float]:
     """z-scores of all test functions, with the library's priors of modes or spoiled ones."""
     problem, prior = _joint_problem(order), replace(JOINT, smoothness_order=order)
-    modes = gibbs.stacked_modes(problem, prior, [spoil(mode) for mode in mode_priors(problem, order)])
-    rng = np.random.default_rng(order)
+    model, rng = SampledModel(prior, likelihood), np.random.default_rng(order)
     centre = [rng.uniform(0.5, 1.5, (levels, 2)) for levels in problem.levels.tolist()]
-    spoiled = [spoil_centre(mean) for mean in centre]
-    independent = _test_functions(problem, centre, prior, _from_the_prior(problem, centre, prior, 40_000, rng))
-    chain = _test_functions(problem, centre, prior, _by_sweeps(problem, spoiled, prior, modes, sweeps, rng))
+    spoiled = [spoil_mean(mean) for mean in centre]
+    independent = _test_functions(problem, centre, prior, _from_the_prior(problem, centre, model, 40_000, rng))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gibbs, "mode_priors", lambda *given: [spoil(mode) for mode in mode_priors(*given)])
+        chain = _test_functions(problem, centre, prior, _by_sweeps(problem, spoiled, model, sweeps, rng))
     return _z_scores(independent, chain)
 
 
@@ -546,9 +546,10 @@ def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gibbs, "COMPONENTS_AT_ONCE", 1)
 
 
+@pytest.mark.parametrize("likelihood", [NORMAL, HEAVY_TAILS], ids=lambda likelihood: likelihood.name)
 @pytest.mark.parametrize("order", [1, 2])
-def test_sweeps_leave_the_joint_law_in_place(order: int) -> None:
-    scores = _geweke(order, 4000)
+def test_sweeps_leave_the_joint_law_in_place(order: int, likelihood: LocationScale) -> None:
+    scores = _geweke(order, 4000, likelihood=likelihood)
     assert {name: z for name, z in scores.items() if not abs(z) < 4.0} == {}
 
 
@@ -568,7 +569,7 @@ def test_a_wrong_shape_of_mu_shows_in_the_joint_law() -> None:
 
 @pytest.mark.parametrize("wrong", [np.ones_like, lambda mean: mean[::-1], lambda mean: mean[:, ::-1]])
 def test_a_wrong_mean_of_the_prior_shows_in_the_joint_law(wrong: Callable[[Array], Array]) -> None:
-    assert max(map(abs, _geweke(1, 1500, spoil_centre=wrong).values())) > 6.0
+    assert max(map(abs, _geweke(1, 1500, spoil_mean=wrong).values())) > 6.0
 
 
 def _forget_mean(first: Array, second: Array) -> tuple[Array, Array]:
@@ -597,6 +598,26 @@ def test_wrong_sums_show_in_the_joint_law(
     assert max(map(abs, _geweke(2, 1500).values())) > 6.0
 
 
+def _forget_scales(self: StudentT, targets: Array, weights: Array, *rest: Any) -> tuple[Array, Array]:
+    """Rows keep their weights."""
+    return targets, weights
+
+
+def _forget_residuals(
+    self: StudentT, targets: Array, weights: Array, eta: Array, *rest: Any, right: Any = StudentT.working
+) -> tuple[Array, Array]:
+    """The scale of a row is drawn as if its targets were met."""
+    return right(self, targets, weights, targets, *rest)
+
+
+@pytest.mark.parametrize("wrong", [_forget_scales, _forget_residuals])
+def test_wrong_working_weights_show_in_the_joint_law(
+    wrong: Callable[..., tuple[Array, Array]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(StudentT, "working", wrong)
+    assert max(map(abs, _geweke(2, 1500, likelihood=HEAVY_TAILS).values())) > 6.0
+
+
 @pytest.mark.usefixtures("one_at_a_time")
 def test_wrong_targets_of_a_group_show_in_the_joint_law(monkeypatch: pytest.MonkeyPatch) -> None:
     right = Problem.with_targets
@@ -617,7 +638,7 @@ def test_components_are_copied_out_and_put_back(problem: Problem, rank: int, see
     parts = [state.components(some) for some in (chosen, others)]
     together = sum(values(problem, model_of(part.factors)) for part in parts) - state.factors.bias
     assert_allclose(together, values(problem, model_of(state.factors)), **CLOSE)
-    assert_array_equal(parts[0].centre, state.centre[:, chosen])
+    assert_array_equal(parts[0].prior_mean, state.prior_mean[:, chosen])
     for numbers in (parts[0].factors.table, parts[0].factors.V, parts[0].mu, parts[0].tau):
         numbers += 1.0
     for now, then in zip(_numbers(state), _numbers(before), strict=True):
@@ -636,19 +657,18 @@ def test_components_are_copied_out_and_put_back(problem: Problem, rank: int, see
 
 def _run(
     problem: Problem,
-    n_burn: int,
-    n_draws: int,
-    thin: int = 1,
+    sweeps: Sweeps,
     *,
     rank: int = 3,
     seed: int = 0,
     workers: Workers | None = None,
+    likelihood: LocationScale = GAUSSIAN,
     **options: Any,
 ) -> Chain:
     """A chain from a random start, the same for problems that share levels."""
-    chain = Chain(state_at(problem, build_factors(problem, rank, seed)))
-    rows = LocalSamples(problem, workers or Workers())
-    run_chain(rows, Prior(), chain, np.random.default_rng(seed), n_burn, n_draws, thin, **options)
+    chain = Chain(state_at(problem, likelihood, build_factors(problem, rank, seed)))
+    rows, model = LocalSamples(problem, workers or Workers()), SampledModel(Prior(), likelihood)
+    run_chain(rows, model, chain, np.random.default_rng(seed), sweeps, **options)
     return chain
 
 
@@ -664,7 +684,7 @@ def _assert_same_chain(chain: Chain, other: Chain, **close: float) -> None:
     for a, b in zip([chain.state, *chain.draws], [other.state, *other.draws], strict=True):
         for numbers, others in zip(_numbers(a), _numbers(b), strict=True):
             same(numbers, others)
-    same(np.array(chain.alpha), np.array(other.alpha))
+    same(np.array(chain.trace), np.array(other.trace))
     same(np.array(chain.residual), np.array(other.residual))
 
 
@@ -672,25 +692,36 @@ def _assert_same_chain(chain: Chain, other: Chain, **close: float) -> None:
 @settings(deadline=None, max_examples=30)
 def test_a_chain_keeps_every_thinth_state_after_burn_in(n_burn: int, n_draws: int, thin: int) -> None:
     problem = build_problem(0, outputs=2)
-    chain = _run(problem, n_burn, n_draws, thin)
+    chain = _run(problem, Sweeps(n_burn, n_draws, thin))
     assert chain.kept == list(range(n_burn + thin - 1, n_burn + n_draws, thin))
     assert len(chain.draws) == n_draws // thin
-    assert len(chain.alpha) == len(chain.residual) == n_burn + n_draws
+    assert len(chain.trace) == len(chain.residual) == n_burn + n_draws
     for sweep, draw in zip(chain.kept, chain.draws, strict=True):
-        assert_array_equal(draw.alpha, chain.alpha[sweep])
+        assert_array_equal(1.0 / np.sqrt(draw.alpha), chain.trace[sweep])
         errors = (problem.targets - values(problem, model_of(draw.factors))) ** 2
         assert_allclose(chain.residual[sweep], errors.mean(axis=0), rtol=1e-10)
 
 
-def test_draws_are_copies() -> None:
-    """No two of them share memory, nor with the state that goes on."""
-    chain = _run(build_problem(0), 0, 4)
-    for numbers in zip(*map(_numbers, [chain.state, *chain.draws]), strict=True):
+@pytest.mark.parametrize("likelihood", [GAUSSIAN, StudentT()], ids=lambda likelihood: likelihood.name)
+def test_draws_are_copies(likelihood: LocationScale) -> None:
+    """No two of them share memory, nor with the state that goes on, which leaves them as they are."""
+    problem = build_problem(0)
+    chain = _run(problem, Sweeps(0, 4), likelihood=likelihood)
+    for *numbers, alpha in map(_numbers, chain.draws):
+        assert not any(np.shares_memory(one, now) for one, now in zip(numbers, _numbers(chain.state), strict=False))
+        assert sum(np.shares_memory(alpha, other.alpha) for other in chain.draws) == 1
+    for numbers in zip(*map(_numbers, chain.draws), strict=True):
         for i, one in enumerate(numbers):
             assert not any(np.shares_memory(one, other) for other in numbers[:i])
     for a, b in zip(_numbers(chain.state), _numbers(chain.draws[-1]), strict=True):
         assert_array_equal(a, b)
     assert not np.array_equal(chain.draws[0].factors.table, chain.draws[1].factors.table)
+    before = [[one.copy() for one in _numbers(draw)] for draw in chain.draws]
+    model = SampledModel(Prior(), likelihood)
+    run_chain(LocalSamples(problem), model, chain, np.random.default_rng(1), Sweeps(3, 0))
+    for draw, numbers in zip(chain.draws, before, strict=True):
+        for now, then in zip(_numbers(draw), numbers, strict=True):
+            assert_array_equal(now, then)
 
 
 @pytest.mark.parametrize(("stop", "kept"), [(1, []), (4, [3]), (6, [3, 5])])
@@ -698,35 +729,40 @@ def test_a_chain_stops_when_told_to(stop: int, kept: list[int]) -> None:
     """It is asked after every sweep, once the draw is kept, and stops with the same numbers as a shorter run."""
     problem, asked = build_problem(0), []
 
-    def go_on(chain: Chain) -> bool:
-        asked.append(len(chain.alpha))
-        return len(chain.alpha) < stop
+    def keep_going(chain: Chain) -> bool:
+        asked.append(len(chain.trace))
+        return len(chain.trace) < stop
 
-    chain = _run(problem, 2, 10, 2, go_on=go_on)
+    chain = _run(problem, Sweeps(2, 10, 2), keep_going=keep_going)
     assert asked == list(range(1, stop + 1))
     assert chain.kept == kept
-    _assert_same_chain(chain, _run(problem, min(stop, 2), max(stop - 2, 0), 2))
+    _assert_same_chain(chain, _run(problem, Sweeps(min(stop, 2), max(stop - 2, 0), 2)))
 
 
-def test_going_on_continues_the_chain() -> None:
+@pytest.mark.parametrize("likelihood", [GAUSSIAN, StudentT()], ids=lambda likelihood: likelihood.name)
+def test_going_on_continues_the_chain(likelihood: LocationScale) -> None:
     """From its state with the same generator: the bits of one longer run."""
     problem = build_problem(2, outputs=2, linear=True, missing=0.2)
-    whole = _run(problem, 3, 8, 2)
-    chain, rng = Chain(state_at(problem, build_factors(problem, 3, 0))), np.random.default_rng(0)
+    whole = _run(problem, Sweeps(3, 8, 2), likelihood=likelihood)
+    chain, rng = Chain(state_at(problem, likelihood, build_factors(problem, 3, 0))), np.random.default_rng(0)
     for n_burn, n_draws in [(3, 2), (0, 0), (0, 6)]:
-        run_chain(LocalSamples(problem), Prior(), chain, rng, n_burn, n_draws, 2)
+        run_chain(LocalSamples(problem), SampledModel(Prior(), likelihood), chain, rng, Sweeps(n_burn, n_draws, 2))
     _assert_same_chain(chain, whole)
 
 
+@pytest.mark.parametrize("likelihood", [GAUSSIAN, StudentT()], ids=lambda likelihood: likelihood.name)
 @pytest.mark.parametrize(("n_modes", "at_once"), [(2, 32), (2, 2), (15, 32)])
-def test_the_number_of_threads_changes_nothing(n_modes: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_threads_changes_nothing(
+    n_modes: int, at_once: int, likelihood: LocationScale, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """To the bit, with rows cut into many parts, and modes and components into groups."""
-    monkeypatch.setattr(statistics, "_ROWS_PER_PART", 7)
+    monkeypatch.setattr(threads, "_ROWS_PER_PART", 7)
     monkeypatch.setattr(gibbs, "COMPONENTS_AT_ONCE", at_once)
     levels = tuple(2 + n % 3 for n in range(n_modes))
     problem = build_problem(0, levels=levels, rows=90, outputs=2, linear=True, missing=0.1, weighted=True)
     with Workers(2) as workers:
-        _assert_same_chain(_run(problem, 2, 4, workers=workers), _run(problem, 2, 4))
+        threaded = _run(problem, Sweeps(2, 4), likelihood=likelihood, workers=workers)
+        _assert_same_chain(threaded, _run(problem, Sweeps(2, 4), likelihood=likelihood))
 
 
 @pytest.fixture
@@ -742,7 +778,7 @@ def test_whole_weights_are_repeated_rows(linear: bool) -> None:
     counts = np.random.default_rng(0).integers(1, 5, 30)
     weighted = replace(problem, weights=counts.astype(float))
     repeated = problem.take(np.repeat(np.arange(30), counts))
-    _assert_same_chain(_run(weighted, 0, 1), _run(repeated, 0, 1), rtol=1e-9, atol=1e-9)
+    _assert_same_chain(_run(weighted, Sweeps(0, 1)), _run(repeated, Sweeps(0, 1)), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.usefixtures("double")
@@ -754,8 +790,9 @@ def test_merged_cells_give_the_same_draws(missing: float) -> None:
     assert merged.n_rows < 30
     chains = []
     for same in (problem, merged):
-        chain = Chain(state_at(problem, build_factors(problem, 3, 0)))
-        run_chain(LocalSamples(same), Prior(), chain, np.random.default_rng(0), 1, 4, 1)
+        chain = Chain(state_at(problem, GAUSSIAN, build_factors(problem, 3, 0)))
+        model, rng = SampledModel(Prior(), GAUSSIAN), np.random.default_rng(0)
+        run_chain(LocalSamples(same), model, chain, rng, Sweeps(1, 4))
         chains.append(chain)
     _assert_same_chain(*chains, rtol=1e-8, atol=1e-8)
 
@@ -766,11 +803,11 @@ def test_merged_cells_give_the_same_draws(missing: float) -> None:
 @given(problems(), st.integers(1, 5), seeds)
 @settings(deadline=None, max_examples=30)
 def test_a_random_start(problem: Problem, rank: int, seed: int) -> None:
-    """Noise as large as the targets' spread, bias at their mean, and factors whose rows of missing cells are right."""
-    state = random_state(problem, rank, np.random.default_rng(seed))
+    """Noise as large as the targets scatter, bias at their mean, and factors whose rows of missing cells are right."""
+    state = random_state(problem, GAUSSIAN, rank, np.random.default_rng(seed))
     mean = np.average(problem.targets, axis=0, weights=problem.weights)
-    spread = np.average((problem.targets - mean) ** 2, axis=0, weights=problem.weights)
-    assert_allclose(state.alpha, 1.0 / np.maximum(spread, 1e-12), rtol=1e-8)
+    variance = np.average((problem.targets - mean) ** 2, axis=0, weights=problem.weights)
+    assert_allclose(state.alpha, 1.0 / np.maximum(variance, 1e-12), rtol=1e-8)
     assert_allclose(state.factors.bias, mean, rtol=1e-10, atol=1e-12)
     assert state.mu.shape == (problem.n_modes, rank)
     assert state.tau.shape == (rank,)
@@ -780,10 +817,11 @@ def test_a_random_start(problem: Problem, rank: int, seed: int) -> None:
         assert_allclose(A[-1], p @ A[:-1], rtol=1e-12)
 
 
-def test_constant_targets_leave_finite_numbers() -> None:
+@pytest.mark.parametrize("likelihood", [GAUSSIAN, StudentT()], ids=lambda likelihood: likelihood.name)
+def test_constant_targets_leave_finite_numbers(likelihood: LocationScale) -> None:
     problem = build_problem(0)
     problem.targets[:] = 3.0
-    chain = _run(problem, 0, 20)
+    chain = _run(problem, Sweeps(0, 20), likelihood=likelihood)
     assert all(np.isfinite(numbers).all() for draw in chain.draws for numbers in _numbers(draw))
 
 
@@ -808,41 +846,35 @@ def test_the_posterior_concentrates_on_a_smooth_system() -> None:
     sigma = 0.1
     (problem, _), (fresh, exact) = _smooth_system(250, sigma, 0), _smooth_system(500, sigma, 1)
     rng = np.random.default_rng(0)
-    chain = Chain(random_state(problem, 3, rng))
-    run_chain(LocalSamples(problem), Prior(), chain, rng, 150, 150, 3)
+    chain = Chain(random_state(problem, GAUSSIAN, 3, rng))
+    run_chain(LocalSamples(problem), SampledModel(Prior(), GAUSSIAN), chain, rng, Sweeps(150, 150, 3))
     prediction = np.mean([values(fresh, model_of(draw.factors)) for draw in chain.draws], axis=0)
     assert 1.0 - np.mean((prediction - exact) ** 2) / exact.var() > 0.95
     noise = np.mean([1.0 / np.sqrt(draw.alpha[0]) for draw in chain.draws])
     assert noise == pytest.approx(sigma, rel=0.3)
 
 
-def test_row_scales_are_drawn_given_the_residuals() -> None:
-    """lambda_m ~ Gamma(df / 2, df / 2) a priori; outputs of a row share it, and rows keep their own weights."""
-    problem = build_problem(0, levels=(3, 2), rows=9, outputs=2, weighted=True)
-    state = state_at(problem, build_factors(problem, 2, 0))
-    state.alpha[:] = 0.7, 1.9
-    rng = _Scripted()
-    scaled = gibbs.draw_row_scales(problem, Prior(degrees_of_freedom=4.0), state, rng)
-    residuals = problem.targets - values(problem, model_of(state.factors))
-    ((shape, scale),) = rng.gammas
-    assert shape == 3.0
-    assert_allclose(1.0 / scale, 2.0 + 0.5 * residuals**2 @ state.alpha, **CLOSE)
-    assert_allclose(scaled.weights, problem.weights * shape * scale, **CLOSE)
-
-
-def test_the_count_of_rows_enters_the_noise_and_not_the_sum_of_their_scales() -> None:
+def test_the_count_of_rows_enters_the_noise_and_not_the_sum_of_their_working_weights(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     problem = build_problem(0, levels=(3, 2), rows=9, weighted=True)
-    rng = _Scripted()
-    gibbs.draw_noise(LocalSamples(problem), Prior(), state_at(problem, build_factors(problem, 2, 0)), rng, 1234.0)
-    assert rng.gammas[-1][0] == 1.0 + 617.0
+    draw, counts = StudentT.draw, []
+
+    def watched(self: StudentT, squares: Array, n_observations: float, rng: np.random.Generator) -> dict[str, Array]:
+        counts.append(n_observations)
+        return draw(self, squares, n_observations, rng)
+
+    monkeypatch.setattr(StudentT, "draw", watched)
+    _run(problem, Sweeps(0, 3), likelihood=StudentT())
+    assert counts == [problem.weights.sum()] * 3
 
 
 def test_the_scale_of_heavy_tails_is_found() -> None:
     rng = np.random.default_rng(0)
     problem = build_problem(0, levels=(3, 3), rows=3000)
     problem = replace(problem, targets=0.5 * rng.standard_t(4.0, (3000, 1)))
-    chain = Chain(random_state(problem, 1, rng))
-    run_chain(LocalSamples(problem), Prior(degrees_of_freedom=4.0), chain, rng, 30, 60, 2)
+    chain = Chain(random_state(problem, StudentT(), 1, rng))
+    run_chain(LocalSamples(problem), SampledModel(Prior(), StudentT()), chain, rng, Sweeps(30, 60, 2))
     assert abs(np.mean([1.0 / np.sqrt(draw.alpha[0]) for draw in chain.draws]) - 0.5) < 0.03
 
 
@@ -851,7 +883,7 @@ def test_the_scale_of_heavy_tails_is_found() -> None:
 def test_bringing_factors_around_one_changes_no_value(problem: Problem, rank: int, seed: int) -> None:
     factors = build_factors(problem, rank, seed)
     before = values(problem, model_of(factors))
-    gibbs.bring_around_one(factors)
+    starts.normalise_to_one(factors)
     assert_allclose(values(problem, model_of(factors)), before, rtol=1e-9, atol=1e-9)
     for n in range(problem.n_modes):
         averages = factors.padded_factor(n)[-1, :rank]

@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit import kernels
-from csid._fit.factors import Factors, padded_rank, stack_factors
-from csid._fit.lanes import WIDTH
-from csid._fit.problem import Problem
+from csid._kernels import row_loops
+from csid._kernels.simd import WIDTH
+from csid.data.problem import Problem
+from csid.data.statistics import row_arrays
+from csid.tensor.evaluation import row_product
+from csid.tensor.factors import Factors, padded_rank, stack_factors
 from fit.strategies import build_factors, build_problem, problems, ranks, seeds
 from naive import cell_weights, level_sums, level_weights, model_of, products, values
 
@@ -26,28 +28,13 @@ def _accumulate(
 ) -> tuple[Array, Array, Array]:
     """D, O and R of the kernel, summed over rows before and after `cut`."""
     S, levels = factors.table.shape[1], int(problem.levels[k]) + 1
-    D, O = np.zeros((levels, S, S)), np.zeros((levels if len(problem.fractions) else 0, S, S))
-    R = np.zeros((levels, problem.n_outputs, S))
-    for start, stop in ((0, cut), (cut, problem.n_rows)):
-        if start < stop:
-            kernels.accumulate(
-                *problem.cells,
-                problem.roots,
-                problem.targets,
-                factors.bias,
-                outside,
-                factors.table,
-                factors.offsets[modes],
-                modes,
-                k,
-                factors.rank,
-                start,
-                stop,
-                D,
-                O,
-                R,
-            )
-    return D, O, R
+    D, O = np.zeros((levels, S, S)), np.zeros((levels if len(problem.cells.fractions) else 0, S, S))
+    sums = D, O, np.zeros((levels, problem.n_outputs, S))
+    rows, product = row_arrays(problem, factors.bias), row_product(factors, outside, modes)
+    for part in ((0, cut), (cut, problem.n_rows)):
+        if part[0] < part[1]:
+            row_loops.accumulate(rows, product, k, factors.rank, part, sums)
+    return sums
 
 
 def _check_accumulate(problem: Problem, factors: Factors, k: int, outside: Array, modes: Array, cut: int = 0) -> None:
@@ -55,7 +42,7 @@ def _check_accumulate(problem: Problem, factors: Factors, k: int, outside: Array
     F, model = factors.rank, model_of(factors)
     D, O, R = _accumulate(problem, factors, k, outside, modes, cut)
     q = products(level_weights(problem), model.A, modes) * outside[:, :F]
-    W = cell_weights(problem.codes, problem.fractions, problem.levels)[k]
+    W = cell_weights(problem.cells.codes, problem.cells.fractions, problem.levels)[k]
     expected_D, expected_O, expected_R = level_sums(W, q, problem.roots, problem.targets - model.bias)
     assert_allclose(np.triu(D[:, :F, :F]), np.triu(expected_D), **TIGHT)
     assert_allclose(R[:, :, :F], expected_R, **TIGHT)
@@ -117,8 +104,8 @@ def test_accumulate_with_more_levels_than_a_byte(linear: bool) -> None:
 
 def test_the_255th_level_is_missing_in_a_byte() -> None:
     problem = build_problem(2, levels=(255, 2), rows=600, missing=0.3)
-    assert problem.codes.dtype == np.uint8
-    assert problem.codes.max() == 255
+    assert problem.cells.codes.dtype == np.uint8
+    assert problem.cells.codes.max() == 255
     _check_accumulate(problem, build_factors(problem, 2, 2), 0, problem.roots[:, None], _other_modes(problem, 0))
 
 
@@ -132,16 +119,7 @@ def test_multiply(problem: Problem, rank: int, seed: int, by_row: bool, data: st
     S = padded_rank(rank)
     outside = np.random.default_rng(seed).standard_normal((problem.n_rows, S if by_row else 1))
     out = np.full((problem.n_rows, S), np.nan)
-    kernels.multiply(
-        *problem.cells,
-        outside,
-        factors.table,
-        factors.offsets[modes],
-        modes,
-        start,
-        stop,
-        out,
-    )
+    row_loops.multiply(problem.cells.arrays, row_product(factors, outside, modes), (start, stop), out)
     expected = products(level_weights(problem), model_of(factors).A, modes) * outside[:, :rank]
     assert_allclose(out[start:stop, :rank], expected[start:stop], **TIGHT)
     assert np.isnan(np.delete(out, np.s_[start:stop], axis=0)).all()
@@ -154,33 +132,15 @@ def test_an_empty_outside_is_one() -> None:
     factors = build_factors(problem, 11, 3)
     modes = np.arange(3, dtype=np.intp)
     out = np.empty((problem.n_rows, 16))
-    kernels.multiply(
-        *problem.cells,
-        np.empty((0, 1)),
-        factors.table,
-        factors.offsets[modes],
-        modes,
-        0,
-        problem.n_rows,
-        out,
-    )
+    row_loops.multiply(problem.cells.arrays, row_product(factors, np.empty((0, 1)), modes), (0, problem.n_rows), out)
     assert_allclose(out[:, :11], products(level_weights(problem), model_of(factors).A, modes), **TIGHT)
 
 
 def _evaluate(problem: Problem, factors: Factors, start: int, stop: int) -> Array:
     out = np.full((problem.n_rows, problem.n_outputs), np.nan)
     modes = np.arange(problem.n_modes, dtype=np.intp)
-    kernels.evaluate(
-        *problem.cells,
-        factors.table,
-        factors.offsets[modes],
-        modes,
-        factors.V,
-        factors.bias,
-        start,
-        stop,
-        out[start:stop],
-    )
+    cells, part, bias = problem.cells.arrays, (start, stop), factors.bias
+    row_loops.evaluate(cells, factors.table, factors.offsets, modes, factors.V, bias, part, out[start:stop])
     return out
 
 
@@ -197,27 +157,10 @@ def test_evaluate(problem: Problem, rank: int, seed: int, data: st.DataObject) -
 def _project(
     problem: Problem, factors: Factors, k: int, outside: Array, modes: Array, X: Array, from_targets: bool
 ) -> tuple[Array, Array]:
-    S = factors.table.shape[1]
-    out, diagonal = np.zeros((len(X), S)), np.zeros((len(X), S))
-    kernels.project(
-        *problem.cells,
-        problem.roots,
-        problem.targets,
-        factors.bias,
-        outside,
-        factors.table,
-        factors.offsets[modes],
-        modes,
-        k,
-        factors.V,
-        X,
-        from_targets,
-        0,
-        problem.n_rows,
-        out,
-        diagonal,
-    )
-    return out, diagonal
+    rows, product, part = row_arrays(problem, factors.bias), row_product(factors, outside, modes), (0, problem.n_rows)
+    sums = np.zeros((2, len(X), factors.table.shape[1]))
+    row_loops.project(rows, product, k, factors.V, X, from_targets, part, sums)
+    return sums[0], sums[1]
 
 
 @given(problems(max_rows=200), ranks, seeds, st.booleans(), st.data())
@@ -231,7 +174,7 @@ def test_project(problem: Problem, rank: int, seed: int, from_targets: bool, dat
     X[:, :rank] = np.random.default_rng(seed).standard_normal((len(X), rank))
     out, diagonal = _project(problem, factors, k, problem.roots[:, None], modes, X, from_targets)
 
-    W = cell_weights(problem.codes, problem.fractions, problem.levels)[k]
+    W = cell_weights(problem.cells.codes, problem.cells.fractions, problem.levels)[k]
     q = products(level_weights(problem), model.A, modes)
     expected, squares = np.zeros((len(X), rank)), np.zeros((len(X), rank))
     for j in range(problem.n_outputs):

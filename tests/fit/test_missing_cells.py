@@ -1,4 +1,4 @@
-"""Missing cells under a joint PMF, against enumeration of all that they could be."""
+"""Missing cells under a joint PMF, against enumeration of all completions."""
 
 from dataclasses import replace
 from itertools import product
@@ -9,14 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit.factors import Factors
-from csid._fit.gibbs import Chain, Prior, random_state, run_chain
-from csid._fit.latent_classes import LatentClasses, posterior
-from csid._fit.missing_cells import DrawnCells, LevelPMF, completed_values, expected_values
-from csid._fit.problem import Problem
-from csid._fit.samples import LocalSamples
-from csid._fit.statistics import Workers, values_of_rows
-from fit.strategies import build_factors, build_problem
+from csid._kernels.threads import Workers
+from csid.data.problem import Problem
+from csid.data.samples import LocalSamples
+from csid.inference.gibbs import SampledModel, Sweeps, run_chain
+from csid.inference.starts import random_state
+from csid.inference.state import Chain
+from csid.likelihoods.gaussian import Gaussian
+from csid.likelihoods.location_scale import LocationScale
+from csid.likelihoods.student_t import StudentT
+from csid.missing.drawn_cells import DrawnCells
+from csid.missing.latent_classes import LatentClasses, class_probabilities
+from csid.missing.level_pmf import LevelPMF, expected_values, imputed_values
+from csid.priors.prior import Prior
+from csid.tensor.evaluation import values_of_rows
+from csid.tensor.factors import Factors
+from fit.strategies import build_factors, build_problem, with_cells
 
 Array = np.ndarray
 LEVELS = (4, 3, 5)
@@ -35,8 +43,8 @@ def _pmf(seed: int, problem: Problem, rank: int = 3) -> LevelPMF:
 def _joint(pmf: LevelPMF) -> Array:
     """The whole tensor of probabilities (I_1, ..., I_N)."""
     tensor = np.zeros(tuple(pmf.levels))
-    for r, share in enumerate(pmf.classes.shares):
-        part = np.array(share)
+    for r, weight in enumerate(pmf.classes.weights):
+        part = np.array(weight)
         for B in pmf.given_class:
             part = np.multiply.outer(part, B[:, r])
         tensor += part
@@ -44,10 +52,10 @@ def _joint(pmf: LevelPMF) -> Array:
 
 
 def _completions(pmf: LevelPMF, problem: Problem, m: int) -> tuple[list[tuple[int, ...]], Array]:
-    """All that row m could be, and the probabilities of it given the observed cells, which count at nearest levels."""
+    """All completions of row m, and their probabilities given its observed cells, each at its nearest level."""
     joint = _joint(pmf)
-    codes = problem.codes[m].astype(int)
-    nearest = codes + (problem.fractions[m] > 0.5) if len(problem.fractions) else codes
+    codes = problem.cells.codes[m].astype(int)
+    nearest = codes + (problem.cells.fractions[m] > 0.5) if len(problem.cells.fractions) else codes
     bins = [np.append(b, -1) for b in pmf.bins]
     choices = [range(I) if c == I else [c] for c, I in zip(codes, pmf.levels, strict=True)]
     cells, masses = list(product(*choices)), []
@@ -63,7 +71,7 @@ def _completions(pmf: LevelPMF, problem: Problem, m: int) -> tuple[list[tuple[in
 
 def _value(problem: Problem, factors: Factors, m: int, cell: tuple[int, ...]) -> Array:
     one = problem.take(np.array([m]))
-    return values_of_rows(replace(one, codes=np.array([cell], one.codes.dtype)), factors, Workers())[0]
+    return values_of_rows(one.cells.with_codes(np.array([cell], one.cells.codes.dtype)), factors, Workers())[0]
 
 
 @settings(max_examples=20, deadline=None)
@@ -71,84 +79,92 @@ def _value(problem: Problem, factors: Factors, m: int, cell: tuple[int, ...]) ->
 def test_the_expectation_is_the_sum_over_all_completions(seed: int, linear: bool, outputs: int, rank: int) -> None:
     problem = build_problem(seed, levels=LEVELS, rows=20, linear=linear, outputs=outputs, missing=0.4)
     pmf, factors = _pmf(seed, problem, rank), build_factors(problem, 3, seed)
-    expected = expected_values(problem, factors, pmf, Workers())
+    expected = expected_values(problem.cells, factors, pmf, Workers())
     for m in range(problem.n_rows):
-        cells, shares = _completions(pmf, problem, m)
-        brute = sum(share * _value(problem, factors, m, cell) for cell, share in zip(cells, shares, strict=True))
+        cells, probabilities = _completions(pmf, problem, m)
+        pairs = zip(probabilities, cells, strict=True)
+        brute = sum(p * _value(problem, factors, m, cell) for p, cell in pairs)
         assert_allclose(expected[m], brute, rtol=1e-7, atol=1e-7)
 
 
-def test_classes_that_are_alike_are_the_marginals() -> None:
+def test_classes_that_do_not_differ_are_the_marginals() -> None:
     problem = build_problem(0, levels=LEVELS, rows=50, missing=0.4, linear=True)
     pmf, factors = _pmf(0, problem), build_factors(problem, 4, 0)
     ones = tuple(np.ones_like(lift) for lift in pmf.classes.lifts)
-    alike = replace(pmf, classes=LatentClasses(pmf.classes.shares, ones))
-    averaged = values_of_rows(problem, factors, Workers())
-    assert_allclose(expected_values(problem, factors, alike, Workers()), averaged, atol=1e-9)
+    same = replace(pmf, classes=LatentClasses(pmf.classes.weights, ones))
+    averaged = values_of_rows(problem.cells, factors, Workers())
+    assert_allclose(expected_values(problem.cells, factors, same, Workers()), averaged, atol=1e-9)
 
 
 def test_without_a_joint_pmf_missing_cells_follow_the_marginals() -> None:
     problem = build_problem(1, levels=LEVELS, rows=50, missing=0.4)
     factors = build_factors(problem, 4, 0)
-    assert_array_equal(expected_values(problem, factors, None, Workers()), values_of_rows(problem, factors, Workers()))
+    averaged = values_of_rows(problem.cells, factors, Workers())
+    assert_array_equal(expected_values(problem.cells, factors, None, Workers()), averaged)
 
 
 def test_completions_at_evenly_spread_quantiles_follow_the_pmf() -> None:
     problem = build_problem(2, levels=LEVELS, rows=1)
-    problem = replace(problem, codes=np.array([[4, 1, 5]], np.uint8))
+    problem = with_cells(problem, codes=np.array([[4, 1, 5]], np.uint8))
     pmf = _pmf(2, problem)
-    cells, shares = _completions(pmf, problem, 0)
-    probabilities = posterior(pmf.scores(problem.codes, problem.fractions, Workers()))
+    cells, expected = _completions(pmf, problem, 0)
+    probabilities = class_probabilities(pmf.class_logits(problem.cells.codes, problem.cells.fractions, Workers()))
     u = np.random.default_rng(0).random((20_000, 4))
-    many = pmf.completed(np.repeat(problem.codes, 20_000, axis=0), np.repeat(probabilities, 20_000, axis=0), u)
+    many = pmf.impute(np.repeat(problem.cells.codes, 20_000, axis=0), np.repeat(probabilities, 20_000, axis=0), u)
     found = [np.mean((many == cell).all(axis=1)) for cell in cells]
-    assert_allclose(found, shares, atol=0.015)
+    assert_allclose(found, expected, atol=0.015)
     for row in range(20):
-        assert_array_equal(pmf.completed(problem.codes, probabilities, u[row])[0], many[row])
+        assert_array_equal(pmf.impute(problem.cells.codes, probabilities, u[row])[0], many[row])
     for extreme in (0.0, np.nextafter(1.0, 0.0)):
-        assert (pmf.completed(problem.codes, probabilities, np.full(4, extreme)) < problem.levels).all()
+        assert (pmf.impute(problem.cells.codes, probabilities, np.full(4, extreme)) < problem.levels).all()
 
 
-def test_draws_that_fill_in_cells_differ_and_keep_the_mean() -> None:
+def test_draws_with_imputed_cells_differ_and_keep_the_mean() -> None:
     problem = build_problem(3, levels=LEVELS, rows=40, missing=0.3, outputs=2)
     pmf = _pmf(3, problem)
     draws = [build_factors(problem, 3, seed) for seed in range(7)]
-    shares = np.random.default_rng(0).dirichlet(np.ones(7))
-    expected = np.tensordot(shares, [expected_values(problem, draw, pmf, Workers()) for draw in draws], 1)
-    values = completed_values(problem, draws, shares, expected, pmf, Workers())
-    assert_allclose(np.tensordot(shares, values, 1), expected, atol=1e-9)
-    complete = np.setdiff1d(np.arange(40), problem.incomplete)
+    weights = np.random.default_rng(0).dirichlet(np.ones(7))
+    expected = np.tensordot(weights, [expected_values(problem.cells, draw, pmf, Workers()) for draw in draws], 1)
+    values = imputed_values(problem.cells, draws, weights, expected, pmf, Workers())
+    assert_allclose(np.tensordot(weights, values, 1), expected, atol=1e-9)
+    complete = np.setdiff1d(np.arange(40), problem.cells.incomplete)
     for value, draw in zip(values, draws, strict=True):
-        assert_array_equal(value[complete], values_of_rows(problem, draw, Workers())[complete])
-    same = completed_values(problem, [draws[0]] * 7, shares, expected, pmf, Workers())
-    assert np.ptp(same[:, problem.incomplete], axis=0).max() > 0.1
+        assert_array_equal(value[complete], values_of_rows(problem.cells, draw, Workers())[complete])
+    same = imputed_values(problem.cells, [draws[0]] * 7, weights, expected, pmf, Workers())
+    assert np.ptp(same[:, problem.cells.incomplete], axis=0).max() > 0.1
 
 
 @pytest.mark.parametrize("linear", [False, True])
-@pytest.mark.parametrize("heed", [1.0, 0.0])
-def test_cells_are_drawn_from_the_pmf_times_the_likelihood(linear: bool, heed: float) -> None:
-    """Many copies of a row: what they hold after some sweeps, beside the enumeration of all completions."""
+@pytest.mark.parametrize("likelihood_power", [1.0, 0.0])
+def test_cells_are_drawn_from_the_pmf_times_the_likelihood(linear: bool, likelihood_power: float) -> None:
+    """Many copies of a row: how often they hold each completion after some sweeps, against enumeration.
+
+    The likelihood is that of the working targets and weights, not of those that the rows were given.
+    """
     one = build_problem(5, levels=LEVELS, rows=1, outputs=2)
-    fractions = np.array([[0.0, 0.3, 0.0]], np.float32) if linear else one.fractions
+    fractions = np.array([[0.0, 0.3, 0.0]], np.float32) if linear else one.cells.fractions
     copies = 20_000
     rows = replace(
-        one,
-        codes=np.repeat(np.array([[4, 1, 5]], np.uint8), copies, axis=0),
-        fractions=np.repeat(fractions, copies, axis=0) if linear else fractions,
+        with_cells(
+            one,
+            codes=np.repeat(np.array([[4, 1, 5]], np.uint8), copies, axis=0),
+            fractions=np.repeat(fractions, copies, axis=0) if linear else fractions,
+        ),
         weights=np.full(copies, 1.5),
         targets=np.repeat(one.targets, copies, axis=0),
     )
     pmf, factors, alpha = _pmf(5, rows), build_factors(rows, 3, 5), np.array([0.7, 0.2])
     rng = np.random.default_rng(0)
-    drawn = DrawnCells.of(rows, pmf, rng, Workers())
+    given = replace(rows, weights=np.ones(copies), targets=np.zeros_like(rows.targets))
+    drawn = DrawnCells.of(given, pmf, rng, Workers())
     for _ in range(30):
-        drawn.draw(pmf, factors, heed * alpha, rows.weights, int(rng.integers(2**63)), Workers())
+        drawn.draw(pmf, factors, likelihood_power * alpha, rows, int(rng.integers(2**63)), Workers())
     cells, prior = _completions(pmf, rows, 0)
     errors = np.array([(alpha * (rows.targets[0] - _value(rows, factors, 0, cell)) ** 2).sum() for cell in cells])
-    exact = prior * np.exp(-0.5 * heed * 1.5 * errors)
-    found = [np.mean((drawn.problem.codes == cell).all(axis=1)) for cell in cells]
+    exact = prior * np.exp(-0.5 * likelihood_power * 1.5 * errors)
+    found = [np.mean((drawn.problem.cells.codes == cell).all(axis=1)) for cell in cells]
     assert_allclose(found, exact / exact.sum(), atol=0.012)
-    assert np.abs(exact / exact.sum() - prior).max() > 0.1 or heed == 0.0
+    assert np.abs(exact / exact.sum() - prior).max() > 0.1 or likelihood_power == 0.0
 
 
 def test_observed_cells_stay_and_threads_do_not_change_a_bit() -> None:
@@ -158,26 +174,27 @@ def test_observed_cells_stay_and_threads_do_not_change_a_bit() -> None:
     for threads in (1, 3):
         with Workers(threads) as workers:
             drawn = DrawnCells.of(problem, pmf, np.random.default_rng(0), workers)
-            drawn.draw(pmf, factors, np.ones(1), problem.weights, 11, workers)
-            results.append(drawn.problem.codes.copy())
+            drawn.draw(pmf, factors, np.ones(1), problem, 11, workers)
+            results.append(drawn.problem.cells.codes.copy())
     assert_array_equal(results[0], results[1])
-    absent = problem.codes == problem.levels
-    assert_array_equal(results[0][~absent], problem.codes[~absent])
+    absent = problem.cells.codes == problem.levels
+    assert_array_equal(results[0][~absent], problem.cells.codes[~absent])
     assert (results[0] < problem.levels).all()
 
 
-def test_a_chain_with_drawn_cells_goes_on_from_them() -> None:
+@pytest.mark.parametrize("likelihood", [Gaussian(), StudentT()], ids=lambda likelihood: likelihood.name)
+def test_a_chain_with_drawn_cells_goes_on_from_them(likelihood: LocationScale) -> None:
     problem = build_problem(7, levels=LEVELS, rows=60, missing=0.3)
     pmf = _pmf(7, problem)
 
     def chain(parts: list[int]) -> Chain:
         rng = np.random.default_rng(1)
-        run = Chain(random_state(problem, 2, rng))
+        run = Chain(random_state(problem, likelihood, 2, rng))
         for sweeps in parts:
-            run_chain(LocalSamples(problem), Prior(), run, rng, 0, sweeps, 1, pmf=pmf)
+            run_chain(LocalSamples(problem), SampledModel(Prior(), likelihood, pmf), run, rng, Sweeps(0, sweeps))
         return run
 
     whole, parts = chain([6]), chain([4, 2])
     assert_array_equal(whole.state.factors.table, parts.state.factors.table)
     assert whole.cells is not None
-    assert_array_equal(problem.codes == problem.levels, problem.levels == whole.cells.given.T)
+    assert_array_equal(problem.cells.codes == problem.levels, problem.levels == whole.cells.given.T)

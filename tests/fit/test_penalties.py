@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit.penalties import Penalty, penalty_bands
+from csid.tensor.penalties import Penalty, penalty_bands
 from fit.strategies import seeds
 from naive import dense_penalty, penalty_matrix
 

@@ -1,24 +1,25 @@
 """Positions kept as floats or in sixteen bits are the same numbers to every sum over rows."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from csid._fit.conjugate_gradients import NormalOperator
-from csid._fit.penalties import penalty_bands
-from csid._fit.positions import STEPS, as_numbers
-from csid._fit.problem import Problem, merge_repeated_cells
-from csid._fit.statistics import Workers, level_sums, partial_products, residual_sums, values_of_rows
-from fit.strategies import build_factors, build_problem
+from csid._kernels.positions import STEPS, as_numbers
+from csid._kernels.threads import Workers
+from csid.data.merging import merge_repeated_cells
+from csid.data.problem import Problem
+from csid.data.statistics import level_sums, partial_products, residual_sums
+from csid.inference.conjugate_gradients import NormalOperator
+from csid.tensor.evaluation import values_of_rows
+from csid.tensor.penalties import penalty_bands
+from fit.strategies import build_factors, build_problem, with_cells
 
 
 def both(seed: int = 0) -> tuple[Problem, Problem]:
     """A problem whose positions are floats, and the same with positions in sixteen bits."""
     problem = build_problem(seed, levels=[5, 3, 7], ordered=[5, 0, 7], rows=400, outputs=2, linear=True, missing=0.2)
-    steps = np.minimum(np.rint(problem.fractions * STEPS), STEPS - 1).astype(np.uint16)
-    return replace(problem, fractions=as_numbers(steps).astype(np.float32)), replace(problem, fractions=steps)
+    steps = np.minimum(np.rint(problem.cells.fractions * STEPS), STEPS - 1).astype(np.uint16)
+    return with_cells(problem, fractions=as_numbers(steps).astype(np.float32)), with_cells(problem, fractions=steps)
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -34,7 +35,7 @@ def test_sums_over_rows_have_the_same_bits(single: bool) -> None:
             strict=True,
         ):
             assert_array_equal(one, other)
-    assert_array_equal(values_of_rows(floats, factors, workers), values_of_rows(short, factors, workers))
+    assert_array_equal(values_of_rows(floats.cells, factors, workers), values_of_rows(short.cells, factors, workers))
     assert_array_equal(residual_sums(floats, factors, workers), residual_sums(short, factors, workers))
 
 
@@ -54,4 +55,4 @@ def test_rows_on_the_same_cell_merge_alike() -> None:
     one, other = merge_repeated_cells(floats), merge_repeated_cells(short)
     assert one.n_rows == other.n_rows <= 200
     assert_array_equal(one.targets, other.targets)
-    assert_array_equal(one.codes, other.codes)
+    assert_array_equal(one.cells.codes, other.cells.codes)

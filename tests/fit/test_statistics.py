@@ -1,7 +1,6 @@
 """Sums over rows: the systems of the paper's quadratics, whatever the grouping of modes and the number of threads."""
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,27 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._fit import statistics
-from csid._fit.als import ALSOptions, fit_als, mean_squared_error
-from csid._fit.factors import Factors, random_factors
-from csid._fit.problem import Problem
-from csid._fit.samples import LocalSamples
-from csid._fit.statistics import (
-    LevelSums,
-    Workers,
-    level_sums,
-    output_sums,
-    partial_products,
-    residual_sums,
-    row_parts,
-    values_of_rows,
-)
+from csid._kernels import threads
+from csid._kernels.threads import Workers, row_parts
+from csid.data import statistics
+from csid.data.problem import Problem
+from csid.data.samples import LocalSamples
+from csid.data.statistics import LevelSums, level_sums, output_sums, partial_products, residual_sums
+from csid.inference.als import ALSOptions, ALSRun, fit_als, mean_squared_error
+from csid.inference.starts import random_factors
+from csid.likelihoods.gaussian import Gaussian
+from csid.tensor.evaluation import values_of_rows
+from csid.tensor.factors import Factors
 from fit.strategies import build_factors, build_problem, problems, ranks, seeds
 from fit.systems import data_system
 from naive import gradient, mode_system, model_of, objective, output_system, values
 
 Array = np.ndarray
 TIGHT = {"rtol": 1e-10, "atol": 1e-10}
+GAUSSIAN = Gaussian()
 
 
 def _sums(problem: Problem, factors: Factors, workers: Workers) -> list[LevelSums]:
@@ -48,7 +44,7 @@ def _systems(problem: Problem, factors: Factors) -> list[tuple[Array, Array]]:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut even small problems into many parts."""
-    monkeypatch.setattr(statistics, "_ROWS_PER_PART", 7)
+    monkeypatch.setattr(threads, "_ROWS_PER_PART", 7)
 
 
 @pytest.fixture
@@ -120,9 +116,9 @@ def _many_modes(linear: bool) -> tuple[Problem, Factors]:
 @pytest.mark.parametrize("linear", [False, True])
 def test_grouped_modes_give_the_same_equations(monkeypatch: pytest.MonkeyPatch, linear: bool) -> None:
     problem, factors = _many_modes(linear)
-    monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 3)
+    monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_DIRECTLY", 3)
     grouped = _sums(problem, factors, Workers())
-    monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 100)
+    monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_DIRECTLY", 100)
     anew = _sums(problem, factors, Workers())
     for f, g in zip(grouped, anew, strict=True):
         for x, y in zip(f, g, strict=True):
@@ -141,11 +137,11 @@ def test_when_modes_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [k for k, _, _ in grouped] == list(range(20))
     assert {shape for _, shape, _ in grouped} == {(50, 8)}
     assert all(k not in modes and len(modes) == 4 for k, _, modes in grouped)
-    monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", 3)
+    monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_DIRECTLY", 3)
     assert [k for k, _, _ in visits()] == list(range(20))
     assert all(k not in modes and len(modes) < 3 for k, _, modes in visits())
     monkeypatch.setattr(statistics, "_PARTIAL_PRODUCT_BYTES", 0)
-    monkeypatch.setattr(statistics, "_PARTIAL_PRODUCT_SHARE", 0)
+    monkeypatch.setattr(statistics, "_PARTIAL_PRODUCT_FRACTION", 0)
     anew = visits()
     assert [k for k, _, _ in anew] == list(range(20))
     assert all(shape == (50, 1) and modes == set(range(20)) - {k} for k, shape, modes in anew)
@@ -158,9 +154,9 @@ def test_grouping_sees_the_factors_already_updated(monkeypatch: pytest.MonkeyPat
     options = ALSOptions(ridge=1e-2, smoothness=(1e-2,) * 20, max_iter=4, tol=0.0)
     fits = []
     for limit in (3, 12, 100):
-        monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_ANEW", limit)
+        monkeypatch.setattr(statistics, "_MODES_MULTIPLIED_DIRECTLY", limit)
         start = random_factors(problem, 3, np.random.default_rng(1))
-        fits.append(fit_als(LocalSamples(problem), options, start))
+        fits.append(fit_als(LocalSamples(problem), options, start, GAUSSIAN))
     for fit in fits[:2]:
         assert_allclose(fit.objective, fits[2].objective, rtol=1e-9)
         assert_allclose(fit.factors.table, fits[2].factors.table, rtol=1e-6, atol=1e-8)
@@ -210,7 +206,8 @@ def test_threads_never_change_a_bit_of_a_fit(two_threads: Workers, update: str, 
     fits = []
     for workers in (Workers(), two_threads):
         samples, start = LocalSamples(problem, workers), random_factors(problem, 3, np.random.default_rng(0))
-        fits.append(fit_als(samples, options, start, partial(mean_squared_error, samples)))
+        run = ALSRun(held_out_error=lambda factors, parameters, samples=samples: mean_squared_error(samples, factors))
+        fits.append(fit_als(samples, options, start, GAUSSIAN, run))
     assert fits[0].objective == fits[1].objective
     assert fits[0].validation == fits[1].validation
     assert_array_equal(fits[0].factors.table, fits[1].factors.table)
@@ -239,4 +236,4 @@ def test_workers_keep_the_order_of_parts_and_pass_errors_on(two_threads: Workers
 def test_values_of_rows(two_threads: Workers) -> None:
     problem = build_problem(1, rows=40, outputs=2, linear=True, missing=0.2)
     factors = build_factors(problem, 3, 1)
-    assert_allclose(values_of_rows(problem, factors, two_threads), values(problem, model_of(factors)), **TIGHT)
+    assert_allclose(values_of_rows(problem.cells, factors, two_threads), values(problem, model_of(factors)), **TIGHT)

@@ -10,12 +10,13 @@ tests replay.
 import inspect
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-import csid.loading
-from csid.model_file import container, parts
+import csid.estimators.loading
+from csid.model_file import container, migration, model, parts, schemas, streams
 
 
 def load_and_predict(contents: bytes, path: Path) -> None:
@@ -25,7 +26,8 @@ def load_and_predict(contents: bytes, path: Path) -> None:
         model = csid.load(path)
     except csid.ModelFileError:
         return
-    vars(model).pop("feature_names_in_", None)
+    nameless = replace(model.fitted_, columns=replace(model.fitted_.columns, names=None))  # a row then needs none
+    model.__dict__.update(fitted_=nameless)
     try:
         model.predict(np.full((1, model.n_features_in_), None, dtype=object))
     except ArithmeticError as error:
@@ -36,7 +38,8 @@ def load_and_predict(contents: bytes, path: Path) -> None:
 def main() -> None:
     import atheris
 
-    for home in (container, parts, container.Section, parts.Arrays, csid.loading):
+    modules = (container, migration, model, parts, schemas, streams, csid.estimators.loading)
+    for home in (*modules, container.Section, parts.Arrays):
         for name, function in list(vars(home).items()):
             if inspect.isfunction(function) and function.__module__.startswith("csid."):
                 setattr(home, name, atheris.instrument_func(function))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from csid import BayesianCSIDRegressor, CSIDRegressor
+from csid.likelihoods.student_t import StudentT
 
 
 def frame(rows: int = 120, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -51,10 +52,20 @@ def fitted(name: str) -> tuple[Any, Any]:
             [[a, b] for a, b in zip(X["length"].fillna(0.0), np.resize([b"x", b"\xff"], 120), strict=True)], object
         )
         return als(categorical_features=[1], random_state=np.random.RandomState(0)).fit(rows, y), rows
+    if name == "als, heavy tails":
+        return als(likelihood="student_t").fit(X, y), X
+    if name == "als, joint PMF":
+        return als(pmf_rank=2).fit(X, y), X
+    if name == "bayesian, joint PMF":
+        return bayesian(prior=["medium", "smooth"], missing="marginalize", pmf_rank=2).fit(X, y), X
+    if name == "bayesian, other degrees of freedom":
+        return bayesian(prior="medium", likelihood=StudentT(degrees_of_freedom=7.5)).fit(X, y), X
     if name == "bayesian":
-        return bayesian(prior=["medium", "fine"], levels="auto").fit(X, y), X
+        return bayesian(prior=["medium", "fine_grid"], levels="auto").fit(X, y), X
     if name == "bayesian, two outputs, heavy tails":
-        return bayesian(noise="student", missing="level", prior="stiff").fit(X, np.stack([y, y**2], axis=1)), X
+        return bayesian(likelihood="student_t", missing="level", prior="low_curvature").fit(
+            X, np.stack([y, y**2], axis=1)
+        ), X
     if name == "bayesian, every prior":
         return bayesian(n_chains=9).fit(X, y), X
     raise KeyError(name)
@@ -66,7 +77,11 @@ NAMES = (
     "als, ensemble of two outputs",
     "blocks of rows, two outputs",
     "als, array of numbers and bytes",
+    "als, heavy tails",
+    "als, joint PMF",
     "bayesian",
     "bayesian, two outputs, heavy tails",
     "bayesian, every prior",
+    "bayesian, joint PMF",
+    "bayesian, other degrees of freedom",
 )

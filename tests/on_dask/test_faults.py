@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import dask
@@ -18,8 +18,14 @@ from numpy.testing import assert_allclose
 
 from csid import CSIDRegressor
 from csid.dask import DaskBayesianCSIDRegressor, DaskCSIDRegressor
-from csid.dask.partitions import PartitionError
-from csid.dask.samples import ClusterSamples
+from csid.data.cluster.partitions import PartitionError
+from csid.data.cluster.samples import ClusterSamples
+from csid.inference.gibbs import SampledModel, Sweeps, run_chain
+from csid.inference.starts import random_state
+from csid.inference.state import Chain
+from csid.likelihoods.student_t import StudentT
+from csid.priors.prior import Prior
+from on_dask.blocks import BlockwiseSamples, samples_of, sums_are_in_double_precision
 from on_dask.partitioned import mixed, numbers
 
 PARAMETERS: dict[str, Any] = {"rank": 3, "max_iter": 3, "random_state": 0, "tol": 0.0}
@@ -33,14 +39,14 @@ def _no_hang() -> Iterator[None]:
         raise TimeoutError("the cluster hangs")
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(180)
+    signal.alarm(300)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
 
 
-def _local(X: Any, y: Any) -> Any:
-    return CSIDRegressor(**PARAMETERS).fit(X, y).predict(X)
+def _local(X: Any, y: Any, **parameters: Any) -> Any:
+    return CSIDRegressor(**PARAMETERS | parameters).fit(X, y).predict(X)
 
 
 @contextmanager
@@ -70,18 +76,100 @@ def _no_work_is_left(cluster: LocalCluster) -> bool:
     return False
 
 
-def test_a_worker_that_is_killed_changes_nothing(client: Client, cluster: LocalCluster) -> None:
-    data = numbers(predictors=3)
+@contextmanager
+def _worker_killed_at(number: int, client: Client) -> Iterator[None]:
+    """One of two workers is killed in the middle of things; the end waits for the one that takes its place."""
     victim = _pids(client)[0]
+    with _at_sum(number, threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start):
+        yield
+    for _ in range(1500):
+        with suppress(OSError):  # it is just dying
+            pids = _pids(client)
+            if len(pids) == 2 and victim not in pids:
+                return
+        time.sleep(0.1)
+    raise TimeoutError("no worker took the place of the one that was killed")
 
-    def kill() -> None:
-        threading.Timer(0.02, os.kill, (victim, signal.SIGKILL)).start()
 
-    with _at_sum(5, kill):
-        model = DaskCSIDRegressor(**PARAMETERS, client=client).fit(*data.lazy)
-    assert_allclose(model.predict(data.X), _local(data.X, data.y), rtol=1e-8, atol=1e-8)
-    client.wait_for_workers(2, timeout=60)
+@pytest.mark.parametrize("likelihood", ["gaussian", "student_t"])
+def test_a_worker_that_is_killed_changes_nothing(client: Client, cluster: LocalCluster, likelihood: str) -> None:
+    data, given = numbers(predictors=3), {"likelihood": likelihood}
+    with _worker_killed_at(5, client):
+        model = DaskCSIDRegressor(**PARAMETERS | given, client=client).fit(*data.lazy)
+    assert_allclose(model.predict(data.X), _local(data.X, data.y, **given), rtol=1e-8, atol=1e-8)
     assert _no_work_is_left(cluster)
+
+
+@pytest.mark.parametrize("at", [4, 9, 14])
+def test_a_worker_that_is_killed_changes_no_draw(
+    client: Client, cluster: LocalCluster, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks are made again on another worker, and what Student's t draws for their rows is drawn again alike."""
+    sums_are_in_double_precision(monkeypatch)
+    data, likelihood, chains = numbers(predictors=3), StudentT(), []
+    with samples_of(data, client, merged=False) as found:
+        for samples in (found.samples, BlockwiseSamples.of(found, data, 120)):
+            chain = Chain(random_state(samples.summary, likelihood, 3, np.random.default_rng(0)))
+            model, rng = SampledModel(Prior(), likelihood), np.random.default_rng(1)
+            with _worker_killed_at(at, client) if samples is found.samples else nullcontext():
+                run_chain(samples, model, chain, rng, Sweeps(0, 4))
+            chains.append(chain)
+    assert_allclose(chains[0].trace, chains[1].trace, rtol=1e-8)
+    for one, other in zip(chains[0].draws, chains[1].draws, strict=True):
+        assert_allclose(one.factors.table, other.factors.table, rtol=1e-8, atol=1e-8)
+    assert _no_work_is_left(cluster)
+
+
+def test_blocks_with_working_targets_are_let_go_of(
+    client: Client, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the last sweep only there are some, each where the block is that it was made of; memory does not grow."""
+    data, likelihood = numbers(2000, predictors=3, chunk=500), StudentT()
+    counts: list[int] = []
+    sizes: list[int] = []
+
+    def look(samples: ClusterSamples, *given: Any) -> Any:
+        found = [task for key, task in cluster.scheduler.tasks.items() if str(key).startswith("csid-")]
+        counts.append(sum(str(task.key).startswith("csid-working") for task in found))
+        sizes.append(sum(task.nbytes for task in found if task.state == "memory"))
+        held = dict(client.who_has()), [task.key for task in samples.blocks]
+        assert all(len(held[0][key]) == 1 for key in held[1])
+        return right(samples, *given)
+
+    with samples_of(data, client, merged=False) as found:
+        chain = Chain(random_state(found.samples.summary, likelihood, 3, np.random.default_rng(0)))
+        right = ClusterSamples.residual_sums
+        monkeypatch.setattr(ClusterSamples, "residual_sums", look)
+        run_chain(found.samples, SampledModel(Prior(), likelihood), chain, np.random.default_rng(1), Sweeps(0, 12))
+        assert 4 <= min(counts) <= max(counts) <= 2 * 4
+        assert max(sizes[6:]) < 1.1 * max(sizes[:6])
+        found.samples.release()
+        assert _no_work_is_left(cluster)
+
+
+def test_a_fit_of_working_targets_leaves_nothing_behind(client: Client, cluster: LocalCluster) -> None:
+    """Also when it goes on, or is interrupted."""
+    data = mixed(200)
+    given: dict[str, Any] = {"rank": 2, "likelihood": "student_t", "warm_start": True, "random_state": 0}
+    sampler = {"effort": "fast", "prior": "medium", "n_chains": 1, "n_draws": 4}
+    models = [
+        DaskCSIDRegressor(**given, max_iter=4, client=client),
+        DaskBayesianCSIDRegressor(**given, **sampler, client=client),
+    ]
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    for model in models:
+        for _ in range(2):
+            model.fit(*data.lazy)
+            assert _no_work_is_left(cluster)
+        before, fitted = model.predict(data.X), model.fitted_
+        with _at_sum(1, interrupt), pytest.raises(KeyboardInterrupt):
+            model.set_params(warm_start=False).fit(*data.lazy)
+        assert _no_work_is_left(cluster)
+        assert model.fitted_ is fitted
+        assert np.array_equal(model.predict(data.X), before)
 
 
 def test_a_worker_that_joins_late_takes_part() -> None:

@@ -12,8 +12,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from csid import CSIDRegressor
-from csid.dask import DaskCSIDRegressor
-from csid.dask.partitions import PartitionError
+from csid.dask import DaskBayesianCSIDRegressor, DaskCSIDRegressor
+from csid.data.cluster.partitions import PartitionError
 from on_dask.partitioned import mixed
 
 
@@ -61,7 +61,7 @@ def test_a_partition_with_other_columns_is_named() -> None:
 def test_a_partition_with_words_for_numbers_is_named() -> None:
     tables, targets = _quarters()
     tables[3] = tables[3].assign(b="x")
-    with pytest.raises(PartitionError, match="in partition 3: column 'b' holds words, where it holds numbers"):
+    with pytest.raises(PartitionError, match="in partition 3: column 'b' holds text, but numbers by"):
         _fit(tables, targets)
 
 
@@ -88,6 +88,32 @@ def test_infinite_cells_and_negative_weights_are_named() -> None:
         DaskCSIDRegressor().fit(lazy, y)
     with pytest.raises(PartitionError, match=r"in partition 0: sample_weight holds -1.0 in row 0"):
         DaskCSIDRegressor(early_stopping=False).fit(da.ones((40, 2), chunks=(10, 2)), y, sample_weight=y - 1)
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+@pytest.mark.parametrize("kind", [DaskCSIDRegressor, DaskBayesianCSIDRegressor])
+def test_a_fit_that_a_partition_stops_leaves_the_model_as_it_was(kind: Any, warm_start: bool) -> None:
+    data, short = mixed(200), {"effort": "fast", "prior": "medium", "n_chains": 1, "n_draws": 3}
+    model = kind(rank=2, random_state=0, warm_start=warm_start, likelihood="student_t")
+    if kind is DaskBayesianCSIDRegressor:
+        model.set_params(**short)
+    before, fitted = model.fit(*data.lazy).predict(data.X), model.fitted_
+    own = {name: value for name, value in vars(model).items() if name not in model.get_params()}
+    (tables, targets), fail = _quarters(), _failing()
+    X, y = _quarters()
+    wrong = [
+        ([*tables[:3], tables[3].assign(b="x")], targets),
+        ([*tables[:3], tables[3].rename(columns={"c": "other"})], targets),
+        (tables, [*targets[:3], targets[3].where(targets[3] < targets[3].max(), np.nan)]),
+        (tables, [*targets[:3], targets[3][:-1]]),
+        ([*tables[:3], fail()], targets),
+    ]
+    for some, their in wrong:
+        with pytest.raises(PartitionError, match="partition 3"):
+            model.fit(_collection(some, X[0][:0]), _collection(their, y[0][:0]))
+        assert model.fitted_ is fitted
+        assert all(vars(model)[name] is value for name, value in own.items())
+        assert np.array_equal(model.predict(data.X), before)
 
 
 def test_an_empty_partition_and_one_that_lacks_columns_give_the_local_answer() -> None:

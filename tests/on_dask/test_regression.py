@@ -10,10 +10,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from csid import CSIDRegressor
-from csid.dask import DaskCSIDRegressor, fitting
+from csid.dask import DaskCSIDRegressor
+from csid.data.cluster import encoding
 from on_dask.partitioned import mixed, numbers
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
+LIKELIHOODS = ["gaussian", "student_t"]
 
 
 def _pair(**parameters: Any) -> tuple[DaskCSIDRegressor, CSIDRegressor]:
@@ -42,6 +44,8 @@ def _assert_same(one: Any, other: Any, X: Any) -> None:
         {"levels": 5, "update": "row"},
         {"n_init": 2, "smoothness_order": 2},
         {"missing": "level"},
+        {"likelihood": "student_t"},
+        {"likelihood": "student_t", "early_stopping": False, "n_init": 2, "missing": "level"},
     ],
     ids=str,
 )
@@ -52,31 +56,35 @@ def test_a_frame_gives_the_local_answer(parameters: dict[str, Any]) -> None:
     _assert_same(over_partitions.fit(*data.lazy), local.fit(data.X, data.y), data.X)
 
 
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("outputs", [1, 2])
-def test_an_array_gives_the_local_answer(outputs: int) -> None:
+def test_an_array_gives_the_local_answer(outputs: int, likelihood: str) -> None:
     data = numbers(outputs=outputs)
-    over_partitions, local = _pair()
+    over_partitions, local = _pair(likelihood=likelihood)
     _assert_same(over_partitions.fit(*data.lazy), local.fit(data.X, data.y), data.X)
 
 
-def test_many_predictors_give_the_local_answer() -> None:
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_many_predictors_give_the_local_answer(likelihood: str) -> None:
     """Products outside a group of them are kept while it is visited."""
     data = numbers(predictors=20)
-    over_partitions, local = _pair(max_iter=4)
+    over_partitions, local = _pair(max_iter=4, likelihood=likelihood)
     _assert_same(over_partitions.fit(*data.lazy), local.fit(data.X, data.y), data.X)
 
 
-def test_weights_give_the_local_answer() -> None:
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_weights_give_the_local_answer(likelihood: str) -> None:
     """Rows of weight zero are no rows, for the levels and for the choice of rows to hold out."""
     data, weights = numbers(), np.random.default_rng(2).integers(0, 3, 500).astype(float)
-    over_partitions, local = _pair()
+    over_partitions, local = _pair(likelihood=likelihood)
     over_partitions.fit(*data.lazy, sample_weight=da.from_array(weights, chunks=120))
     _assert_same(over_partitions, local.fit(data.X, data.y, sample_weight=weights), data.X)
 
 
-def test_rows_to_validate_on_and_a_warm_start_give_the_local_answer() -> None:
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_rows_to_validate_on_and_a_warm_start_give_the_local_answer(likelihood: str) -> None:
     data = numbers()
-    over_partitions, local = _pair(warm_start=True, max_iter=4)
+    over_partitions, local = _pair(warm_start=True, max_iter=4, likelihood=likelihood)
     for model, given in ((over_partitions, data.lazy), (local, (data.X, data.y))):
         for _ in range(2):
             model.fit(*given, X_val=data.X[:60], y_val=data.y[:60])
@@ -96,25 +104,25 @@ def test_partitions_of_unknown_length_and_without_rows_do() -> None:
 
 def test_partitions_are_joined_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     data = mixed(npartitions=20)
-    monkeypatch.setattr(fitting, "_BLOCKS_PER_THREAD", 1)
-    monkeypatch.setattr("csid.dask.cluster.CPU_COUNT", 3)
+    monkeypatch.setattr(encoding, "_BLOCKS_PER_THREAD", 1)
+    monkeypatch.setattr("csid.data.cluster.cluster.CPU_COUNT", 3)
     kept: list[int] = []
-    keep = fitting.Cluster.keep
+    keep = encoding.Cluster.keep
 
     def watched(cluster: Any, tasks: Any) -> Any:
         found = keep(cluster, tasks)
         kept.append(len(found))
         return found
 
-    monkeypatch.setattr(fitting.Cluster, "keep", watched)
+    monkeypatch.setattr(encoding.Cluster, "keep", watched)
     over_partitions, local = _pair()
     _assert_same(over_partitions.fit(*data.lazy), local.fit(data.X, data.y), data.X)
     assert kept == [3]
 
 
 def test_very_many_rows_are_held_out_by_partition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "_MOST_SHUFFLED", 100)
-    held = fitting.held_out_rows([50, 0, 70, 30], 30, np.random.default_rng(0))
+    monkeypatch.setattr(encoding, "_MOST_SHUFFLED", 100)
+    held = encoding.held_out_rows([50, 0, 70, 30], 30, np.random.default_rng(0))
     assert [len(rows) for (rows,) in held] == [10, 0, 14, 6]
     assert all(len(set(rows.tolist())) == len(rows) for (rows,) in held)
     assert max(held[2][0]) < 70
@@ -124,10 +132,11 @@ def test_very_many_rows_are_held_out_by_partition(monkeypatch: pytest.MonkeyPatc
     assert over_partitions.score(data.X, data.y) > 0.9
 
 
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_any_scheduler_will_do(scheduler: str) -> None:
+def test_any_scheduler_will_do(scheduler: str, likelihood: str) -> None:
     data = mixed()
-    over_partitions, local = _pair(max_iter=3)
+    over_partitions, local = _pair(max_iter=3, likelihood=likelihood)
     with dask.config.set(scheduler=scheduler):
         over_partitions.fit(*data.lazy)
     _assert_same(over_partitions, local.fit(data.X, data.y), data.X)

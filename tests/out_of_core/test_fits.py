@@ -13,11 +13,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from csid import Batches, CSIDRegressor, ParquetRows
+from csid.data.out_of_core import parquet
 from csid.encoding import OrdinalMode
-from csid.out_of_core import parquet
 from large_tables import table, written
 
 PREDICTORS = ["a", "b", "c", "word", "flag"]
+LIKELIHOODS = ["gaussian", "student_t"]
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,9 @@ def model(**options: Any) -> CSIDRegressor:
         {"n_init": 2, "update": "row"},
         {"update": "cg", "max_iter": 4},
         {"solver": "stochastic"},
+        {"likelihood": "student_t"},
+        {"likelihood": "student_t", "n_estimators": 2, "missing": "level"},
+        {"likelihood": "student_t", "solver": "stochastic"},
     ],
     ids=str,
 )
@@ -68,30 +72,31 @@ def test_a_folder_gives_the_model_of_its_table(options: dict[str, Any], tmp_path
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_several_outputs_and_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_several_outputs_and_weights(likelihood: str, tmp_path: Path) -> None:
     X = table()
     folder = written(X, _new(tmp_path))
     rows = ParquetRows(folder, target=["y", "z"], weight="weight", columns=PREDICTORS)
-    one = model().fit(X[PREDICTORS], X[["y", "z"]], X["weight"])
-    other = model().fit(rows)
+    one = model(likelihood=likelihood).fit(X[PREDICTORS], X[["y", "z"]], X["weight"])
+    other = model(likelihood=likelihood).fit(rows)
     assert one.n_samples_ == other.n_samples_ < len(X)
     _same_model(one, other, X[PREDICTORS])
 
 
-def test_rows_without_repeated_cells_give_the_same_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_rows_without_repeated_cells_give_the_same_bits(likelihood: str, tmp_path: Path) -> None:
     X = table(missing=0.0)[["a", "b", "c", "y"]]
     folder = written(X, _new(tmp_path), parts=1)
-    one, other = (
-        model(early_stopping=False).fit(X[["a", "b", "c"]], X["y"]),
-        model(early_stopping=False).fit(folder, "y"),
-    )
+    options = {"early_stopping": False, "likelihood": likelihood}
+    one, other = model(**options).fit(X[["a", "b", "c"]], X["y"]), model(**options).fit(folder, "y")
     assert_array_equal(one.predict(X[["a", "b", "c"]]), other.predict(X[["a", "b", "c"]]))
 
 
-def test_threads_change_no_bit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_threads_change_no_bit(likelihood: str, tmp_path: Path) -> None:
     X = table()
     folder = written(X[[*PREDICTORS, "y"]], _new(tmp_path))
-    one, other = model(n_jobs=1).fit(folder, "y"), model(n_jobs=3).fit(folder, "y")
+    one, other = (model(n_jobs=threads, likelihood=likelihood).fit(folder, "y") for threads in (1, 3))
     assert_array_equal(one.predict(X[PREDICTORS]), other.predict(X[PREDICTORS]))
 
 
@@ -140,7 +145,7 @@ def test_rows_to_stop_on_may_be_in_memory(tmp_path: Path) -> None:
 
 def test_a_joint_distribution_is_for_tables_in_memory(tmp_path: Path) -> None:
     folder = written(table()[[*PREDICTORS, "y"]], _new(tmp_path))
-    with pytest.raises(ValueError, match="pmf_rank=4: of rows that are read in batches"):
+    with pytest.raises(ValueError, match="pmf_rank=4 is not supported for rows that are read in batches"):
         model(pmf_rank=4).fit(folder, "y")
 
 

@@ -1,17 +1,17 @@
 """Models made by hand, not fitted: their pictures change only when the drawing does."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from csid import BayesianCSIDRegressor, CSIDRegressor
-from csid.cpd import CPD
 from csid.encoding import CategoricalMode, Encoding, OrdinalMode
-from csid.posterior import Draws, Posterior
-from csid.schema import ColumnSchema, Schema
-from csid.spread import Spread
+from csid.fitted.columns import Columns
+from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
+from csid.fitted.posterior import Draws, Posterior
+from csid.fitted.schema import ColumnSchema, Schema
+from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.gaussian import Gaussian
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
@@ -51,30 +51,56 @@ def tensor(tilt: float = 0.0, outputs: int = 1, linear: bool = True) -> CPD:
     return CPD(factors, V, np.array([10.0, 5.0])[:outputs], encoding(linear).marginals)
 
 
-def least_squares(outputs: int = 1, linear: bool = True) -> CSIDRegressor:
-    model = _with(CSIDRegressor(n_jobs=1), outputs, linear)
-    model.cpd_ = model._expectation = tensor(outputs=outputs, linear=linear)
-    model.members_ = (model.cpd_,)
+def least_squares(outputs: int = 1, linear: bool = True) -> FittedModel:
     sweeps = np.arange(1, 21)
-    model.objective_history_ = [0.1 + 0.9 / sweeps]
-    model.validation_history_ = [0.2 + 0.8 / sweeps + 0.0008 * sweeps**1.7]
-    return model
+    cpd = tensor(outputs=outputs, linear=linear)
+    return FittedModel(
+        columns=Columns("CSIDRegressor", len(NAMES), NAMES),
+        encoding=encoding(linear),
+        tensor=cpd,
+        likelihood=Gaussian(),
+        missing="level",
+        pmf=None,
+        one_output=outputs == 1,
+        n_samples=500,
+        n_iter=20,
+        training=LeastSquaresRecord((cpd,), (0.1 + 0.9 / sweeps,), (0.2 + 0.8 / sweeps + 0.0008 * sweeps**1.7,)),
+        schema=schema(outputs),
+    )
 
 
-def bayesian(outputs: int = 1) -> BayesianCSIDRegressor:
-    model = _with(BayesianCSIDRegressor(n_jobs=1), outputs, True)
-    tilts = np.linspace(-0.15, 0.15, 9)
-    draws = [tensor(tilt, outputs) for tilt in tilts]
-    group = Draws.of(model.encoding_.modes, draws, np.full((9, outputs), 0.6), np.full(9, 1.0 / 9.0))
-    model.posterior_ = Posterior((group,), model.encoding_)
-    model.cpd_, model._expectation = model.posterior_.mean, model.posterior_.expectation
-    model.spread_ = Spread.none(outputs)
+def bayesian(outputs: int = 1) -> FittedModel:
+    draws = [tensor(tilt, outputs) for tilt in np.linspace(-0.15, 0.15, 9)]
+    noise = {"noise": np.full(outputs, 0.6)}
+    levels, likelihood = encoding(), Gaussian()
+    posterior = Posterior((Draws.of(levels.modes, draws, [noise] * 9, np.full(9, 1.0 / 9.0)),), levels, likelihood)
     sweeps = np.arange(1, 41)[:, None]
-    model.history_ = [
-        np.tile(0.6 + 2.0 / sweeps**2 + 0.03 * np.sin(sweeps * (chain + 1)), (1, outputs)) for chain in range(3)
-    ]
-    model.convergence_ = {"noise_rhat": 1.234, "prediction_rhat": 1.01}
-    return model
+    traces = [0.6 + 2.0 / sweeps**2 + 0.03 * np.sin(sweeps * (chain + 1)) for chain in range(3)]
+    return FittedModel(
+        columns=Columns("BayesianCSIDRegressor", len(NAMES), NAMES),
+        encoding=levels,
+        tensor=posterior.mean,
+        likelihood=likelihood,
+        missing="level",
+        pmf=None,
+        one_output=outputs == 1,
+        n_samples=500,
+        n_iter=40,
+        training=SamplingRecord(
+            {"medium": 1.0},
+            {"noise_rhat": 1.234, "prediction_rhat": 1.01},
+            tuple(np.tile(trace, (1, outputs)) for trace in traces),
+        ),
+        posterior=posterior,
+        calibration=Calibration.identity(outputs),
+        schema=schema(outputs),
+    )
+
+
+def schema(outputs: int) -> Schema | None:
+    """With names of targets, if there are several."""
+    columns = tuple(ColumnSchema(name, "number", "number") for name in NAMES)
+    return Schema(columns, ("warmth", "wear"), ()) if outputs == 2 else None
 
 
 def rows(n: int = 120, seed: int = 0) -> pd.DataFrame:
@@ -87,21 +113,17 @@ def rows(n: int = 120, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def observed(model: Any, X: pd.DataFrame, seed: int = 1) -> Array:
+def predicted(model: FittedModel, X: pd.DataFrame) -> Array:
+    """What `predict` of an estimator returns."""
+    return model.squeeze(model.means(X, n_threads=1))
+
+
+def quantiles(model: FittedModel, X: pd.DataFrame, q: float) -> Array:
+    """(M,) predictive quantiles of the first output."""
+    return np.concatenate([one.ppf(q)[:, 0] for _, one in model.predictives(X, n_threads=1)])
+
+
+def observed(model: FittedModel, X: pd.DataFrame, seed: int = 1) -> Array:
     """What the model predicts, with noise of its size."""
-    mean = model.predict(X)
+    mean = predicted(model, X)
     return mean + 0.6 * np.random.default_rng(seed).standard_normal(mean.shape)
-
-
-def _with(model: Any, outputs: int, linear: bool) -> Any:
-    """An estimator with all that does not depend on the kind of model."""
-    model.encoding_ = encoding(linear)
-    model.feature_names_in_ = np.array(NAMES, dtype=object)
-    model.n_features_in_ = len(NAMES)
-    model.pmf_ = None
-    model._one_output = outputs == 1
-    model.n_samples_, model.n_iter_ = 500, 20
-    if outputs == 2:
-        columns = tuple(ColumnSchema(name, "number", "number") for name in NAMES)
-        model.schema_ = Schema(columns, ("warmth", "wear"), ())
-    return model

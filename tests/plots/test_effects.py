@@ -1,5 +1,7 @@
 """Effects, pairs, factors and importances: the numbers that are drawn are those of `csid.explain`."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from matplotlib.patches import StepPatch
 
 from csid import plots
 from csid.explain import partial_dependence, uniqueness
+from csid.explain.importance import mean_effects
+from csid.fitted.model import FittedModel
 from csid.plots.labels import number
 from plots.models import CITIES, HEAT, LONG, bayesian, encoding, least_squares
 
@@ -43,7 +47,7 @@ def test_missing_cells_stand_apart_on_the_right() -> None:
     assert not any(each.get_label() == "missing" for each in plots.effect(model, "load").lines)
 
 
-def test_words_come_by_rising_effect() -> None:
+def test_text_is_sorted_by_effect() -> None:
     model = least_squares()
     ax = plots.effect(model, "city")
     values = partial_dependence(model, "city").values
@@ -51,7 +55,7 @@ def test_words_come_by_rising_effect() -> None:
     assert ticks(ax.get_xticklabels()) == [*np.array(CITIES)[np.argsort(values[:4])], "missing"]
 
 
-def test_stairs_where_the_nearest_level_counts() -> None:
+def test_steps_if_the_nearest_level_counts() -> None:
     assert line(plots.effect(least_squares(linear=False), "heat"), "effect").get_drawstyle() == "steps-mid"
     assert line(plots.effect(least_squares(), "heat"), "effect").get_drawstyle() == "default"
 
@@ -70,9 +74,8 @@ def test_the_strip_below_is_the_marginal() -> None:
 def test_panels_come_by_importance_to_one_scale() -> None:
     model = bayesian()
     drawn = plots.effects(model)
-    order = np.argsort(-model.feature_importances_)
     titles = [ax.get_title(loc="left") for ax in drawn]
-    assert titles[0] == model.encoding_.modes[order[0]].name
+    assert titles[0] == model.names[np.argmax(mean_effects(model.tensor))]
     assert len(titles) == 4
     assert len({ax.get_ylim() for ax in drawn}) == 1
     assert len({ax.get_ylim() for ax in plots.effects(model, sharey=False)}) == 4
@@ -125,7 +128,7 @@ def test_an_unknown_output(output: int | str) -> None:
 
 
 @pytest.mark.parametrize(("width", "angle"), [(6.0, 0.0), (3.0, 40.0), (1.2, 90.0)])
-def test_crowded_words_are_turned(width: float, angle: float) -> None:
+def test_crowded_labels_are_rotated(width: float, angle: float) -> None:
     _, ax = plt.subplots(figsize=(width, 2.0))
     plots.effect(least_squares(), "city", ax=ax)
     assert ax.get_xticklabels()[0].get_rotation() == angle
@@ -166,21 +169,44 @@ def test_factor_curves_are_canonical() -> None:
     assert labels == [f"component {f + 1}, weight {number(found.weights[f], 3)}" for f in range(2)]
 
 
-def test_factor_curves_of_a_draw() -> None:
+def weighted(weights: list[float]) -> FittedModel:
+    """The Bayesian model with other weights of its draws."""
     model = bayesian()
-    with pytest.raises(ValueError, match="Give one of its draws"):
-        plots.factor_curves(model)
-    assert len(plots.factor_curves(model, draw=0)) == 4
-    with pytest.raises(ValueError, match="from 1 to 6 curves"):
-        plots.factor_curves(model, 7, draw=0)
+    posterior = model.require_posterior("a test")
+    groups = (replace(posterior.groups[0], weights=np.array(weights)),)
+    return replace(model, posterior=replace(posterior, groups=groups))
+
+
+def test_factor_curves_of_a_draw() -> None:
+    model = weighted([0.1, 0.1, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1])
+    for given, shown in ((None, 4), (0, 0), (8, 8)):
+        drawn = plots.factor_curves(model, draw=given)
+        assert len(drawn) == 4
+        ax = next(ax for ax in drawn if ax.get_title(loc="left") == "load")
+        curves = [each.get_ydata() for each in ax.lines if len(each.get_xdata()) == 6]
+        np.testing.assert_array_equal(np.transpose(curves), uniqueness(model, draw=shown).curves["load"])
+        assert drawn[0].figure.legends[0].get_title().get_text() == f"posterior draw {shown} (of 0 to 8)"
+    _, axes = plt.subplots(1, 4)
+    assert plots.factor_curves(model, axes=axes)[0].get_legend().get_title().get_text().startswith("posterior draw 4")
+    assert not plots.factor_curves(least_squares())[0].figure.legends[0].get_title().get_text()
+
+
+def test_factor_curves_that_cannot_be_drawn() -> None:
+    with pytest.raises(ValueError, match=r"components=7: give 1 to 6"):
+        plots.factor_curves(bayesian(), 7)
+    with pytest.raises(ValueError, match=r"draw=9: the model has draws from 0 to 8"):
+        plots.factor_curves(bayesian(), draw=9)
+    with pytest.raises(ValueError, match=r"draw=0: a CSIDRegressor has no posterior draws"):
+        plots.factor_curves(least_squares(), draw=0)
 
 
 def test_bars_are_the_importances() -> None:
     model = least_squares()
     ax = plots.importance(model)
     widths = [bar.get_width() for bar in ax.patches]
-    np.testing.assert_array_equal(widths, np.sort(model.feature_importances_)[::-1])
-    assert ticks(ax.get_yticklabels())[0] == model.encoding_.modes[np.argmax(model.feature_importances_)].name
+    importances = mean_effects(model.tensor)
+    np.testing.assert_array_equal(widths, np.sort(importances)[::-1])
+    assert ticks(ax.get_yticklabels())[0] == model.names[np.argmax(importances)]
 
 
 def test_many_predictors_share_a_bar() -> None:

@@ -1,6 +1,7 @@
 """Waterfalls end at the prediction, and swarms have a point for every value."""
 
 import itertools
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
-from csid import plots
+from csid import CSIDRegressor, plots
 from csid.explain import shapley_values
-from plots.models import bayesian, least_squares, rows
+from csid.plots.labels import number
+from plots.models import bayesian, least_squares, predicted, rows
 
 
 def ends(ax: Axes) -> list[tuple[float, float]]:
@@ -25,8 +27,8 @@ def test_from_the_mean_prediction_to_that_of_the_row(make: object, most: int) ->
     model, X = make(), rows()
     bars = ends(plots.waterfall(model, X, 5, most=most))
     assert len(bars) == min(most, 4)
-    assert bars[0][0] == pytest.approx(model.cpd_.mean()[0])
-    assert bars[-1][1] == pytest.approx(model.predict(X.iloc[[5]])[0])
+    assert bars[0][0] == pytest.approx(model.tensor.mean()[0])
+    assert bars[-1][1] == pytest.approx(predicted(model, X.iloc[[5]])[0])
     for (_, end), (start, _) in itertools.pairwise(bars):
         assert end == pytest.approx(start)
 
@@ -43,17 +45,24 @@ def test_bars_say_what_the_cells_are() -> None:
     assert next(label.get_text() for label in grouped) == "3 others"
 
 
-def test_a_prediction_that_takes_missing_cells_otherwise_is_given_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prediction_given_the_observed_cells_is_in_the_title_too() -> None:
     model, X = least_squares(), rows()
-    assert plots.waterfall(model, X).get_title(loc="left").startswith("y = ")
-    assert "given the others" not in plots.waterfall(model, X).get_title(loc="left")
-    monkeypatch.setattr(model, "predict", lambda X: np.full(len(X), 12.5))
-    assert plots.waterfall(model, X).get_title(loc="left").endswith("at their marginals,\n12.5 given the others")
+    assert plots.waterfall(model, X).get_title(loc="left") == f"y = {number(predicted(model, X)[0])}"
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 1)) + 0.1 * rng.normal(size=(300, 2))
+    estimator = CSIDRegressor(rank=2, max_iter=5, pmf_rank=4, random_state=0, n_jobs=1).fit(X, X.sum(axis=1))
+    X = np.array([[2.0, np.nan]])
+    ax = plots.waterfall(estimator, X)
+    given = number(estimator.predict(X)[0])
+    assert ax.get_title(loc="left") == (
+        f"y = {number(ends(ax)[-1][1])} with missing cells at their marginals,\n{given} given the observed cells"
+    )
+    assert abs(estimator.predict(X)[0] - ends(ax)[-1][1]) > 0.5
 
 
 def test_rows_of_any_table() -> None:
     model = least_squares()
-    del model.feature_names_in_
+    model = replace(model, columns=replace(model.columns, names=None))
     texts = [
         [label.get_text() for label in plots.waterfall(model, X, 1).get_yticklabels()]
         for X in (rows().to_numpy(), rows().to_numpy().tolist())
@@ -90,7 +99,7 @@ def test_given_axes_and_outputs() -> None:
     model, X = least_squares(outputs=2), rows()
     _, ax = plt.subplots()
     assert plots.waterfall(model, X, 0, output="wear", ax=ax) is ax
-    assert ends(ax)[-1][1] == pytest.approx(model.predict(X)[0, 1])
+    assert ends(ax)[-1][1] == pytest.approx(predicted(model, X)[0, 1])
     _, ax = plt.subplots()
     assert plots.beeswarm(model, X, output=1, ax=ax) is ax
     assert ax.get_xlabel().endswith("wear")

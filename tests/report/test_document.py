@@ -1,4 +1,4 @@
-"""What a report says, as plain data, against the explanations and scores that it stands for."""
+"""What a report says, as plain data, against the explanations and metrics of the model."""
 
 import base64
 import json
@@ -11,11 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from csid.explain import additivity, sobol_indices
+from csid.fitted.metrics import metrics
 from csid.report import document
 from csid.report.packing import Packing
 from csid.report.rows import example_rows, typical_row
-from csid.report.shares import shares
-from csid.scores import figures
+from csid.report.variance_shares import variance_shares
 from export.systems import KINDS, fitted, mixed_table
 
 
@@ -42,7 +42,7 @@ def test_packed_numbers_come_back() -> None:
 @pytest.mark.parametrize("kind", ["als, several outputs", "bayes, after a pilot", "bayes, missing as a level"])
 def test_shares_are_sobol_indices(kind: str) -> None:
     model = fitted(kind)
-    found, indices, parts = shares(model.cpd_, 4), sobol_indices(model), additivity(model)
+    found, indices, parts = variance_shares(model.cpd_, 4), sobol_indices(model), additivity(model)
     K = model.cpd_.n_outputs
     for name in ("first", "total"):
         assert_allclose(getattr(found, name), getattr(indices, name).reshape(-1, K), atol=1e-9)
@@ -55,20 +55,21 @@ def test_shares_are_sobol_indices(kind: str) -> None:
         assert_allclose([pairs[i, n, k] for i, n, _ in strongest], largest, atol=1e-9)
 
 
-def test_figures_are_those_of_the_scores() -> None:
+def test_metrics_and_calibration_are_those_of_the_model() -> None:
     model, X = fitted("bayes, several outputs"), mixed_table(60, seed=3)
     y = model.predict(X) + np.random.default_rng(0).normal(size=(60, 3))
     told = document(model, X, y, None, ("a", "b", "c"), Packing())
-    expected = figures(model, X, y, None, ("a", "b", "c"), 0)
-    assert told["evidence"]["rows"] == 60
+    expected = metrics(model, X, y, None, ("a", "b", "c"), 0)
+    overview, calibration = told["sections"]["overview"], told["sections"]["calibration"]
+    assert overview["rows"] == calibration["rows"] == 60
     for k, name in enumerate("abc"):
-        found = told["evidence"]["outputs"][k]["figures"]
-        for figure in ("rmse", "mae", "r2", "coverage"):
-            assert_allclose(list(found[figure].values()), list(expected[name][figure].values()), rtol=1e-12)
+        found = overview["metrics"][k]
+        for metric in ("rmse", "mae", "r2", "coverage"):
+            assert_allclose(list(found[metric].values()), list(expected[name][metric].values()), rtol=1e-12)
         lower, upper = model.predict_interval(X, 0.5)
-        calibration = told["evidence"]["outputs"][k]["calibration"]
-        assert_allclose(calibration[4], np.mean(y[:, k] <= lower[:, k]))
-        assert_allclose(calibration[14], np.mean(y[:, k] <= upper[:, k]))
+        below = calibration["below"][k]
+        assert_allclose(below[4], np.mean(y[:, k] <= lower[:, k]))
+        assert_allclose(below[14], np.mean(y[:, k] <= upper[:, k]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -76,11 +77,13 @@ def test_a_document_is_json_with_rows_to_start_from(kind: str) -> None:
     model, X = fitted(kind), mixed_table(30, seed=3)
     told = document(model, X, None, None, None, Packing())
     json.dumps(told, allow_nan=False)
-    assert told["evidence"] is None
-    assert len(told["typical"]) == 5
-    numbers = [example["number"] for example in told["examples"]]
+    assert told["sections"]["overview"]["metrics"] is None
+    assert "calibration" not in told["sections"]
+    typical, examples = (told["sections"]["what_if"][name] for name in ("typical", "examples"))
+    assert len(typical) == 5
+    numbers = [example["number"] for example in examples]
     assert numbers == sorted(set(numbers))
-    assert [example["row"] for example in told["examples"]] == example_rows(model.encoding_, X, np.array(numbers))
+    assert [example["row"] for example in examples] == example_rows(model.encoding_, X, np.array(numbers))
 
 
 def test_rows_have_medians_modes_and_cells() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from numpy.testing import assert_allclose
 from browser import chromium, opened
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid.explain import partial_dependence, shapley_values
+from csid.fitted.schema import ColumnSchema, Schema
+from csid.report import write_report
 from csid.report.rows import example_rows
-from csid.schema import ColumnSchema, Schema
 from export.systems import BAYESIAN_KINDS, KINDS, fitted, new_rows
 
 ROWS = 40
@@ -115,7 +117,7 @@ def test_controls_move_the_numbers_to_what_python_says(flats: tuple[Any, Path, p
     hostile = table.columns[2]
     with opened(browser, path) as page:
         page.select_option("#start", "0")
-        example = page.evaluate("() => window.csid.whatIf.told.examples[0].number")
+        example = page.evaluate("() => window.csid.whatIf.data.examples[0].number")
         _check(page, model, table[200:].iloc[example].to_dict())
         row: dict[str, Any] = {"size": 55.5, "rooms": 2.0, hostile: "plain"}
         _control(page, "size").locator("input[type=number]").fill("55.5")
@@ -194,8 +196,7 @@ def test_dates_and_ordered_words_have_controls_of_their_own(browser: Any, tmp_pa
     X = pd.DataFrame({"day": rng.integers(18_000, 18_365, 100).astype(float), "size": rng.integers(0, 3, 100)})
     model = CSIDRegressor(rank=2, max_iter=3, random_state=0).fit(X, X["day"] / 100 + X["size"])
     columns = (ColumnSchema("day", "date", "number"), ColumnSchema("size", "text", "number", ("S", "M", "L")))
-    model.schema_ = Schema(columns, ("price",), ("",))
-    model.report(tmp_path / "page.html")
+    write_report(replace(model.fitted_, schema=Schema(columns, ("price",), ("",))), tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
         page.locator("input[type=date]").fill("2019-07-01")
         _control(page, "size").locator("select").select_option("L")
@@ -205,7 +206,7 @@ def test_dates_and_ordered_words_have_controls_of_their_own(browser: Any, tmp_pa
         copied = json.loads(page.get_by_label("The row as text").input_value())
         assert copied == {"day": "2019-07-01", "size": "L"}
         assert "price" in page.locator(".headline").inner_text()
-        assert "no held-out figures" in page.locator("#evidence").inner_text()
+        assert "no held-out metrics" in page.locator("#evidence").inner_text()
 
 
 def test_two_hundred_predictors(browser: Any, tmp_path: Path) -> None:

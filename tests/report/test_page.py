@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from csid import CSIDRegressor
+from csid.report import sections
 
 HOSTILE = ["</script><script>alert(1)</script>", "<!--<script>", "{{ script }}", "&lt;b&gt;"]
 
@@ -69,6 +70,13 @@ def test_the_page_may_run_its_own_script_and_load_nothing(text: str) -> None:
     assert f"script-src 'sha256-{digest}'" in policy
     assert "unsafe" not in policy
     assert not re.search(r"<link|@import|url\(|\bsrc=|\beval\(|innerHTML|fetch\(", text)
+
+
+def test_sections_are_the_scripts_of_their_folder() -> None:
+    folder = Path(sections.__file__).parent
+    names = [section.name for section in sections.SECTIONS]
+    assert sorted(names) == sorted(path.stem for path in folder.glob("*.js"))
+    assert {path.stem for path in folder.glob("[a-z]*.py")} <= set(names)
 
 
 def test_the_same_model_gives_the_same_page(tmp_path: Path) -> None:

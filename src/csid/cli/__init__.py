@@ -1,1 +1,1 @@
-"""The command `csid`: one file per command, `app` puts them together."""
+"""The command `csid`: a file for each command, put together in `app`."""

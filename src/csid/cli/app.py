@@ -1,4 +1,4 @@
-"""The application: its commands, its version, and how errors end it."""
+"""The application: its commands, its version, and how it ends on errors."""
 
 import sys
 import traceback
@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from csid.cli import datasets, demo, evaluate, explain, export, fit, info, predict, report, tune
-from csid.cli.errors import Interrupted, described
+from csid.cli.errors import InterruptError, described
+from csid.cli.option_groups import flattened
 
 app = typer.Typer(
-    help="A table, a number to predict, and an answer you can read: canonical system identification.",
-    epilog="Exit codes: 0 done, 1 unforeseen, 2 usage, 3 data, 4 model file, 5 files, 130 interrupted.",
+    help="Canonical system identification: interpretable regression on tables.",
+    epilog="Exit codes: 0 success, 1 unexpected error, 2 usage, 3 data, 4 model file, 5 file system, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -21,21 +22,21 @@ app = typer.Typer(
 )
 
 
-def _watched(run: Callable[..., None]) -> Callable[..., None]:
-    """A command that ends with our own words when it is interrupted."""
+def _interruptible(run: Callable[..., None]) -> Callable[..., None]:
+    """A command whose interrupt (Ctrl-C) is an error with a message."""
 
     @wraps(run)
-    def watched(*arguments: Any, **flags: Any) -> None:
+    def interruptible(*arguments: Any, **options: Any) -> None:
         try:
-            run(*arguments, **flags)
+            run(*arguments, **options)
         except KeyboardInterrupt:
-            raise Interrupted from None
+            raise InterruptError from None
 
-    return watched
+    return interruptible
 
 
 for command in (fit, predict, evaluate, explain, report, info, tune, export, datasets, demo):
-    app.command(name=command.__name__.rpartition(".")[2])(_watched(command.run))
+    app.command(name=command.__name__.rpartition(".")[2])(_interruptible(flattened(command.run)))
 
 
 def _version(wanted: bool) -> None:
@@ -49,15 +50,15 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Run a command; an error is one message and an exit code."""
+    """Run a command; an error becomes a message and an exit code."""
     try:
         app()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What a command says: results on standard output, as tables or one JSON document; the rest on standard error."""
+"""Where a command writes: results to standard output, as tables or one JSON document; notes to standard error."""
 
 import json
 import math
@@ -11,9 +11,9 @@ from rich.table import Table
 
 
 class Terminal:
-    """Where a command writes.
+    """The output of a command.
 
-    json : results are one JSON document, and nothing else is on standard output; quiet : no notes and no bars.
+    json : the result is one JSON document, and nothing else is on standard output; quiet : no notes, no progress bars.
     """
 
     def __init__(self, json: bool, quiet: bool) -> None:
@@ -22,7 +22,7 @@ class Terminal:
         self._notes = Console(stderr=True, highlight=False, soft_wrap=True)
 
     @property
-    def shows_bars(self) -> bool:
+    def shows_progress(self) -> bool:
         return not self.quiet and self._notes.is_terminal
 
     @property
@@ -30,25 +30,27 @@ class Terminal:
         return self._notes
 
     def note(self, text: str) -> None:
-        """Something on the way, on standard error."""
+        """Write a message to standard error."""
         if not self.quiet:
             self._notes.print(text, markup=False)
 
     def note_table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write a table to standard error."""
         if not self.quiet:
             self._notes.print(_table(title, rows))
 
     def result(self, document: Mapping[str, Any]) -> None:
-        """The result as JSON, if that is wanted; the caller shows it otherwise."""
+        """Write the result as JSON, if asked for; without --json the caller writes tables and lines."""
         if self.json:
             sys.stdout.write(json.dumps(_finite(document), ensure_ascii=False, indent=2) + "\n")
 
     def say(self, text: str) -> None:
-        """A line of the result, for readers."""
+        """Write a line of the result, unless it is JSON."""
         if not self.json:
             self._out.print(text, markup=False)
 
     def table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write a table of the result, unless it is JSON."""
         if not self.json:
             self._out.print(_table(title, rows))
 
@@ -65,7 +67,7 @@ def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def cell(value: Any) -> str:
-    """A value in a table, with four digits that matter."""
+    """A value in a table, with four significant digits."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -78,7 +80,7 @@ def cell(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN."""
+    """A value as JSON has it: None for numbers that are not finite."""
     if isinstance(value, Mapping):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, str):

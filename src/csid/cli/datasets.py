@@ -1,4 +1,4 @@
-"""csid datasets: the public data sets that csid knows, described or written to a file."""
+"""csid datasets: list the public data sets, describe one, or write one to a file."""
 
 from typing import Annotated, Any
 
@@ -9,16 +9,17 @@ from csid.cli.console import Terminal
 
 
 def run(
-    name: Annotated[str | None, typer.Argument(help="A data set; all are listed if none is named.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a data set; without it, all are listed.")] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write its predictors and targets to this file, for csid fit.")
+        str | None,
+        typer.Option("--output", "-o", help="Write its predictors and targets to this file, ready for csid fit."),
     ] = None,
-    target: Annotated[str | None, typer.Option(help="Which of several targets.")] = None,
+    target: Annotated[str | None, typer.Option(help="Select one of several targets.")] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     config: options.Config = None,
 ) -> None:
-    """List the data sets, describe NAME, or write it to a file (it is downloaded once, then kept)."""
+    """List the data sets, describe NAME, or write it to a file. Data sets are downloaded once, then cached."""
     from csid import datasets
 
     terminal = Terminal(as_json, quiet)
@@ -44,12 +45,21 @@ def run(
         terminal.result(document)
         terminal.say(str(described))
         return
+    if quiet:
+        _silence_downloads()
     dataset = datasets.load(name, target=target, library="pyarrow")
     _write(dataset, output)
     terminal.result(document | {"output": output, "rows": len(dataset.y)})
     flags = "".join(f" --target {each!r}" for each in dataset.target)
     flags += "".join(f" --categorical {each!r}" for each in dataset.categorical)
     terminal.say(f"wrote {output}: {len(dataset.y):,} rows. Next: csid fit {output}{flags}")
+
+
+def _silence_downloads() -> None:
+    """pooch logs to standard error what it downloads."""
+    import pooch
+
+    pooch.get_logger().setLevel("WARNING")
 
 
 def _write(dataset: Any, output: str) -> None:

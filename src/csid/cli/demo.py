@@ -1,4 +1,4 @@
-"""csid demo: a known system written to a file, then every step from the file to a report, as a user would type it."""
+"""csid demo: data of a known system, then every command from the file to a report, as a user would type it."""
 
 import shlex
 from pathlib import Path
@@ -13,20 +13,22 @@ _ROWS, _NOISE = 3000, 0.3
 
 
 def run(
-    folder: Annotated[Path, typer.Option(help="Where the files go.")] = Path("csid-demo"),
+    folder: Annotated[Path, typer.Option(help="Folder to write files to.")] = Path("csid-demo"),
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write data of a known system, then fit, evaluate, explain and report on it, showing each command."""
+    """Generate data of a known system, then fit, evaluate, explain, predict and report, showing each command."""
     from csid.cli.app import app
 
     terminal = Terminal(json=False, quiet=quiet)
     folder.mkdir(parents=True, exist_ok=True)
     train, test, model = folder / "house.csv", folder / "house-new.csv", folder / "house.csid"
+    predicted = folder / "predicted.csv"
     terminal.say(
-        "A known system: what it costs to heat a house for a day, in kWh,\n\n"
+        "A known system: the energy that heats a house for a day, in kWh,\n\n"
         "    area × (20 - outdoors) × loss(insulation) ÷ 100  +  3 × people  -  5 × sin(π/2 × sun)  +  noise\n\n"
-        f"with noise of {_NOISE} kWh. {_ROWS:,} rows, 1 % of their cells missing, and as many new ones, in {folder}/"
+        f"with noise of standard deviation {_NOISE} kWh. {folder}/ gets {_ROWS:,} rows to fit and {_ROWS:,} to test, "
+        "with 1 % of the values missing."
     )
     for path, part in ((train, 0), (test, 1)):
         _write(path, seed + part)
@@ -35,18 +37,7 @@ def run(
         ["fit", str(train), "--target", "kwh", *flags],
         ["evaluate", str(model), str(test), *flags],
         ["explain", str(model), "--predictor", "insulation", *flags],
-        [
-            "predict",
-            str(model),
-            str(test),
-            "--interval",
-            "0.9",
-            "--keep",
-            "kwh",
-            "-o",
-            str(folder / "predicted.csv"),
-            *flags,
-        ],
+        ["predict", str(model), str(test), "--interval", "0.9", "--keep", "kwh", "-o", str(predicted), *flags],
         ["report", str(model), str(test), *flags],
     ):
         terminal.say(f"\n$ csid {shlex.join(line)}")

@@ -1,4 +1,4 @@
-"""What can go wrong, the exit code of each, and how it is said."""
+"""Errors of commands: the exit code and the message of each."""
 
 import errno
 from enum import IntEnum
@@ -9,15 +9,15 @@ class Exit(IntEnum):
 
     OK = 0
     FAILED = 1
-    """Something that csid did not foresee: with --debug it shows where."""
+    """An unexpected error; --debug shows its traceback."""
     USAGE = 2
-    """A flag, an argument or a config file that makes no sense."""
+    """An invalid option, argument or config file."""
     DATA = 3
-    """The data cannot be read, or do not fit what is wanted of them."""
+    """The data cannot be read, or cannot be used as asked."""
     MODEL = 4
     """The model file cannot be read."""
     FILES = 5
-    """A file that is not there, may not be read or written, or a full disk."""
+    """A file does not exist, its permissions are missing, or the disk is full."""
     INTERRUPTED = 130
     """Ctrl-C."""
 
@@ -36,15 +36,15 @@ class DataError(CommandError):
     code = Exit.DATA
 
 
-class Interrupted(CommandError):
+class InterruptError(CommandError):
     code = Exit.INTERRUPTED
 
     def __init__(self) -> None:
-        super().__init__("interrupted; files that were there before are as they were.")
+        super().__init__("interrupted; existing files are unchanged.")
 
 
 def described(error: Exception) -> tuple[Exit, str]:
-    """The exit code of an error, and what to tell the user."""
+    """The exit code of an error, and the message for the user."""
     from csid.model_file import ModelFileError
 
     if isinstance(error, CommandError):
@@ -52,20 +52,23 @@ def described(error: Exception) -> tuple[Exit, str]:
     if isinstance(error, ModelFileError):
         return Exit.MODEL, str(error)
     if isinstance(error, MemoryError):
-        return Exit.DATA, "the data do not fit into memory: fit fewer rows or columns."
+        return Exit.DATA, "not enough memory: fit with --out-of-core, or use fewer rows or columns."
     if isinstance(error, OSError):
-        return Exit.FILES, _of_files(error)
+        return Exit.FILES, _file_message(error)
     if isinstance(error, ImportError):
         return Exit.USAGE, str(error)
     if isinstance(error, ValueError | TypeError | ArithmeticError):
         return Exit.DATA, str(error)
-    return Exit.FAILED, f"{type(error).__name__}: {error}. This should not happen; --debug shows where it did."
+    return (
+        Exit.FAILED,
+        f"unexpected error: {type(error).__name__}: {error}. Run csid --debug COMMAND … to see the traceback.",
+    )
 
 
-def _of_files(error: OSError) -> str:
+def _file_message(error: OSError) -> str:
     place = f" ({error.filename})" if error.filename else ""
     if error.errno == errno.ENOSPC:
-        return f"no space is left on the disk{place}; nothing was left half-written."
+        return f"no space left on the disk{place}; no partial file was left."
     if error.errno == errno.EPIPE:
-        return "what reads the output has gone."
+        return "the program that reads the output has closed it."
     return f"{error.strerror}{place}" if error.strerror else str(error)

@@ -1,81 +1,106 @@
-"""csid explain: which predictors matter, what they do, and whether the factors are unique."""
+"""csid explain: which predictors matter, their main effects, and whether the factors are unique."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from csid.cli import options
-from csid.cli.console import Terminal
 from csid.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _BAR = 30
 
 
+class MainEffects(NamedTuple):
+    """How the mean prediction varies with each predictor alone.
+
+    names : of the N predictors; order : of these by `std`, averaged over the K targets, the largest first.
+    effects : N of (I_n, K), the mean prediction at each level; std : (N, K) their standard deviations.
+    """
+
+    names: list[str]
+    order: list[int]
+    effects: "list[NDArray[np.float64]]"
+    std: "NDArray[np.float64]"
+
+
 def run(
+    *,
     model: options.Model,
     predictor: Annotated[
-        list[str] | None, typer.Option(help="Show the effect of this predictor at each of its levels. May repeat.")
+        list[str] | None, typer.Option(help="Also show the mean prediction at each level of this one. May be repeated.")
     ] = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    config: options.Config = None,
+    display: options.Display,
 ) -> None:
-    """The predictors of MODEL by what they do: how the mean prediction moves as each varies alone."""
+    """Rank the predictors of MODEL by their main effects: how the mean prediction varies with each alone."""
     import numpy as np
 
     from csid import identifiability, load
-    from csid.cli.frames import schema_of
+    from csid.cli.model_schema import schema_of
     from csid.explain.effects import effect_deviations, main_effects
 
-    terminal = Terminal(as_json, quiet)
-    fitted: Any = load(model)
-    targets = schema_of(fitted, ()).targets
-    names = [mode.name for mode in fitted.encoding_.modes]
+    terminal = display.terminal()
+    estimator = load(model)
+    fitted = estimator.fitted_
+    targets, names = schema_of(fitted).targets, fitted.names
     unknown = [name for name in predictor or [] if name not in names]
     if unknown:
-        raise UsageError(f"--predictor {unknown[0]}: the model has {', '.join(map(repr, names))}.")
-    effects, deviations = main_effects(fitted.cpd_), effect_deviations(fitted.cpd_)
-    sizes = deviations / np.maximum(deviations.max(axis=0), 1e-300)
-    order = np.argsort(-sizes.mean(axis=1), kind="stable").tolist()
-    importances = fitted.feature_importances_
+        raise UsageError(f"--predictor {unknown[0]}: no such predictor. They are {', '.join(map(repr, names))}.")
+    std = effect_deviations(fitted.tensor)
+    order = np.argsort(-(std / np.maximum(std.max(axis=0), 1e-300)).mean(axis=1), kind="stable").tolist()
+    found = MainEffects(names, order, main_effects(fitted.tensor), std)
+    importances, levels = estimator.feature_importances_, estimator.levels_
     document: dict[str, Any] = {
         "model": str(model),
         "predictors": [
             {
                 "predictor": names[n],
                 "importance": float(importances[n]),
-                "levels": fitted.levels_[names[n]],
-                "moves": dict(zip(targets, deviations[n].tolist(), strict=True)),
-                "effect": {target: effects[n][:, j].tolist() for j, target in enumerate(targets)},
+                "levels": levels[names[n]],
+                "effect_std": dict(zip(targets, std[n].tolist(), strict=True)),
+                "effect": {target: found.effects[n][:, j].tolist() for j, target in enumerate(targets)},
             }
             for n in order
         ],
     }
-    if not hasattr(fitted, "posterior_"):  # a mean over draws is not meant to be unique
-        document["identifiability"] = str(identifiability(fitted))
+    if fitted.posterior is None:  # a mean over posterior draws has no unique factors
+        document["identifiability"] = str(identifiability(estimator))
     terminal.result(document)
     for j, target in enumerate(targets):
-        lines = [
-            {
-                "predictor": names[n],
-                "moves it by": float(deviations[n, j]),
-                "": "█" * round(_BAR * sizes[n, j]),
-                "from": float(effects[n][:, j].min()),
-                "to": float(effects[n][:, j].max()),
-            }
-            for n in order
-        ]
         terminal.table(
-            f"How the mean {target} moves with each predictor alone (standard deviation, lowest, highest)", lines
+            f"Main effects on {target}: how the mean prediction varies with each predictor alone", _ranked(found, j)
         )
     for name in predictor or []:
-        n = names.index(name)
-        levels = fitted.levels_[name]
-        rows = [
-            {name: "missing" if level is None else level}
-            | {target: float(effects[n][i, j]) for j, target in enumerate(targets)}
-            for i, level in enumerate(levels)
-        ]
+        rows = _by_level(name, levels[name], targets, found.effects[names.index(name)])
         terminal.table(f"Mean prediction at each level of {name}", rows)
     if "identifiability" in document:
         terminal.say(document["identifiability"])
+
+
+def _ranked(found: MainEffects, j: int) -> list[dict[str, Any]]:
+    """A line for each predictor and its effect on target j."""
+    largest = max(float(found.std[:, j].max()), 1e-300)
+    return [
+        {
+            "predictor": found.names[n],
+            "standard deviation": float(found.std[n, j]),
+            "": "█" * round(_BAR * float(found.std[n, j]) / largest),
+            "lowest": float(found.effects[n][:, j].min()),
+            "highest": float(found.effects[n][:, j].max()),
+        }
+        for n in found.order
+    ]
+
+
+def _by_level(
+    name: str, levels: list[Any], targets: tuple[str, ...], effect: "NDArray[np.float64]"
+) -> list[dict[str, Any]]:
+    """A line for each level of a predictor."""
+    return [
+        {name: "missing" if level is None else level}
+        | {target: float(effect[i, j]) for j, target in enumerate(targets)}
+        for i, level in enumerate(levels)
+    ]

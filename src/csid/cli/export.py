@@ -2,12 +2,11 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from csid.cli import options
-from csid.cli.console import Terminal
 from csid.cli.errors import UsageError
 
 
@@ -17,37 +16,38 @@ class Format(StrEnum):
     json = "json"
 
 
-_ENDINGS = {Format.onnx: ".onnx", Format.python: ".py", Format.json: ".json"}
+_EXTENSIONS = {Format.onnx: ".onnx", Format.python: ".py", Format.json: ".json"}
 
 
 def run(
+    *,
     model: options.Model,
-    to: Annotated[Format, typer.Option(help="ONNX, a Python module that needs nothing else, or JSON.")],
+    to: Annotated[Format, typer.Option(help="ONNX, a Python module without dependencies, or JSON.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file; MODEL with the ending of the format if not given.")
+        Path | None,
+        typer.Option("--output", "-o", help="File to write. Default: MODEL with the extension of the format."),
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(help="ONNX: also outputs that hold a new observation with this probability.")
+        float | None,
+        typer.Option(help="ONNX only: also output the bounds of predictive intervals of this probability."),
     ] = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    config: options.Config = None,
+    display: options.Display,
 ) -> None:
-    """Write MODEL in a form that other programs predict with."""
+    """Export MODEL in a form that other programs predict with."""
     from csid import load
     from csid.export import to_json, to_onnx, to_python
-    from csid.files import written_aside
+    from csid.files import atomic_file
 
-    terminal = Terminal(as_json, quiet)
+    terminal = display.terminal()
     if interval is not None and to != Format.onnx:
-        raise UsageError(f"--interval is for ONNX; {to.value} holds what intervals of any probability need.")
-    fitted: Any = load(model)
+        raise UsageError(f"--interval is only for ONNX: a {to.value} export computes intervals of any probability.")
+    estimator = load(model)
     if to == Format.onnx:
-        content = to_onnx(fitted, interval=interval).SerializeToString()
+        content = to_onnx(estimator, interval=interval).SerializeToString()
     else:
-        content = (to_python(fitted) if to == Format.python else to_json(fitted)).encode()
-    path = output or model.with_suffix(_ENDINGS[to])
-    with written_aside(path) as aside:
-        aside.write_bytes(content)
+        content = (to_python(estimator) if to == Format.python else to_json(estimator)).encode()
+    path = output or model.with_suffix(_EXTENSIONS[to])
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(content)
     terminal.result({"model": str(model), "output": str(path), "bytes": len(content)})
     terminal.say(f"wrote {path}: {len(content):,} bytes")

@@ -1,52 +1,40 @@
 """csid info: what a model file holds."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from csid.cli import options
-from csid.cli.console import Terminal
+from csid.cli.console import cell
+
+if TYPE_CHECKING:
+    from csid.fitted.model import FittedModel
+    from csid.fitted.schema import Schema
 
 
-def run(
-    model: options.Model,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    config: options.Config = None,
-) -> None:
-    """What MODEL predicts, from what, how it was made, and by which version."""
+def run(*, model: options.Model, display: options.Display) -> None:
+    """Show what MODEL predicts, from which predictors, how it was fitted, and by which version of csid."""
     from csid import load
-    from csid.cli.fit import summary
-    from csid.cli.frames import schema_of
+    from csid.cli.fit_summary import summary
+    from csid.cli.model_schema import schema_of
     from csid.model_file import read
 
-    terminal = Terminal(as_json, quiet)
+    terminal = display.terminal()
     header, _ = read(model)
-    fitted: Any = load(model)
-    schema = schema_of(fitted, ())
-    kinds = {column.name: ("ordered words" if column.order else column.type, column.kind) for column in schema.columns}
-    averaged = "averaged over" if fitted.pmf_ is None else "averaged over, given the others"
-    predictors = [
-        {
-            "predictor": mode.name,
-            "type": kinds[mode.name][0],
-            "kind": kinds[mode.name][1],
-            "levels": int(mode.n_levels),
-            "from": str(next(iter(mode.level_names))),
-            "to": str(mode.level_names[-1 - mode.missing_level]),
-            "missing": "own level" if mode.missing_level else averaged,
-        }
-        for mode in fitted.encoding_.modes
-    ]
+    estimator = load(model)
+    fitted = estimator.fitted_
+    schema = schema_of(fitted)
+    predictors = _predictors(fitted, schema)
     document: dict[str, Any] = {
         "model": str(model),
-        "estimator": type(fitted).__name__,
+        "estimator": fitted.estimator,
         "targets": list(schema.targets),
-        "rows": fitted.n_samples_,
-        "rank": fitted.cpd_.rank,
-        "pmf_rank": 1 if fitted.pmf_ is None else fitted.pmf_.rank,
+        "rows": fitted.n_samples,
+        "likelihood": fitted.likelihood.name,
+        "rank": fitted.tensor.rank,
+        "pmf_rank": 1 if fitted.pmf is None else fitted.pmf.rank,
         "csid": header.entries["csid"],
         "protocol": header.entries["protocol"],
         "bytes": model.stat().st_size,
-        "training": {"sweeps": fitted.n_iter_, **summary(fitted)},
+        "training": {"sweeps": fitted.n_iter, **summary(estimator)},
         "parameters": dict(header.section("parameters").entries),
         "missing": list(schema.missing),
         "ignored": list(schema.ignored),
@@ -54,19 +42,33 @@ def run(
     }
     terminal.result(document)
     shown = {name: value for name, value in document.items() if name not in ("predictors", "training", "parameters")}
-    lines = [{"": name, " ": _text(value)} for name, value in shown.items()]
-    changed = {
-        name: value for name, value in document["parameters"].items() if value != type(fitted)().get_params()[name]
-    }
-    lines += [{"": name, " ": _text(value)} for name, value in document["training"].items()]
+    lines = [{"": name, " ": _text(value)} for name, value in (shown | document["training"]).items()]
+    defaults = type(estimator)().get_params()
+    changed = {name: value for name, value in document["parameters"].items() if value != defaults[name]}
     lines.append({"": "parameters", " ": _text(changed) or "all defaults"})
     terminal.table("", lines)
     terminal.table("", predictors)
 
 
-def _text(value: Any) -> str:
-    from csid.cli.console import cell
+def _predictors(fitted: "FittedModel", schema: "Schema") -> list[dict[str, Any]]:
+    """A line for each predictor."""
+    columns = {column.name: column for column in schema.columns}
+    averaged = "marginalized" if fitted.pmf is None else "imputed from the other predictors"
+    return [
+        {
+            "predictor": mode.name,
+            "type": "ordinal" if columns[mode.name].order else columns[mode.name].type,
+            "kind": columns[mode.name].kind,
+            "levels": int(mode.n_levels),
+            "from": mode.level_names[0],
+            "to": mode.level_names[-1 - mode.missing_level],
+            "missing": "own level" if mode.missing_level else averaged,
+        }
+        for mode in fitted.encoding.modes
+    ]
 
+
+def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_text(item)}" for name, item in value.items())
     if isinstance(value, list):

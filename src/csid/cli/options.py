@@ -1,88 +1,102 @@
-"""Flags that several commands share, and the config file that can stand for any of them."""
+"""Options that several commands share: each is declared once, alone or in a group (see `option_groups`)."""
 
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 import typer
 
-from csid.cli.errors import UsageError
-
-
-def _configured(context: typer.Context, path: Path | None) -> Path | None:
-    """Take the entries of a TOML file for flags that are not given: those of the command's table, then the others."""
-    if path is None or context.resilient_parsing:
-        return path
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeError) as error:
-        raise UsageError(f"--config {path}: {error}.") from None
-    own = content.get(str(context.info_name), {})
-    common = {name: value for name, value in content.items() if not isinstance(value, dict)}
-    legal = {
-        flag.lstrip("-"): str(parameter.name)
-        for parameter in context.command.params
-        for flag in parameter.opts
-        if parameter.name != "config"
-    }
-    found: dict[str, Any] = {}
-    for name, value in {**common, **own}.items():
-        if name in legal:
-            found[legal[name]] = value
-        elif name in own:
-            raise UsageError(f"--config {path}: csid {context.info_name} has no flag --{name}.")
-    context.default_map = {**(context.default_map or {}), **found}
-    return path
-
-
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        help="A TOML file with flags by name, at its top or in a table named after the command.",
-        is_eager=True,
-        callback=_configured,
-        exists=True,
-        dir_okay=False,
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, and nothing else there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress bars.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random: the same seed gives the same model.", min=0)]
-Threads = Annotated[int, typer.Option(help="Threads; -1 for one per core.")]
+from csid.cli.config_file import apply_config
+from csid.cli.console import Terminal
 
 Data = Annotated[
     str,
     typer.Argument(
-        help="CSV or TSV (also .gz), Parquet or Arrow file, a pattern of files in quotes, or - for standard input."
+        help="CSV or TSV (also .gz), Parquet or Arrow file, a pattern of files in quotes, a folder of Parquet files, "
+        "or - for standard input."
     ),
 ]
-Model = Annotated[Path, typer.Argument(help="A model file, as csid fit writes it.")]
+Model = Annotated[Path, typer.Argument(help="Model file written by csid fit.")]
+Target = Annotated[list[str], typer.Option(help="Column to predict. May be repeated.")]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
-        help="Words that stand for a missing cell, as an empty one does, by commas (NA,?); instead of the usual ones."
+        help="Values to read as missing, separated by commas (NA,?), instead of the default list. "
+        "Empty cells are always missing."
     ),
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Between the cells of a text file; found out if not given.")]
-Encoding = Annotated[str, typer.Option(help="Of a text file.")]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(help="A column (or pattern of columns) of categories, though of numbers. May repeat."),
+Weight = Annotated[str | None, typer.Option(help="Column of sample weights.")]
+Group = Annotated[
+    str | None,
+    typer.Option(help="Column of group labels: splits keep groups whole, csid evaluate reports metrics per group."),
 ]
-Ordinal = Annotated[
-    list[str] | None, typer.Option(help="A column of words that have an order: size=S,M,L. May repeat.")
+Threads = Annotated[int, typer.Option(help="Number of threads; -1 uses all cores.")]
+Seed = Annotated[int, typer.Option(help="Random seed: the same seed gives the same model.", min=0)]
+Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no notes and no progress bars.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        help="TOML file of options by name, at the top level or in a table named after the command.",
+        is_eager=True,
+        callback=apply_config,
+        exists=True,
+        dir_okay=False,
+    ),
 ]
-Ignore = Annotated[list[str] | None, typer.Option(help="A column (or pattern) that is no predictor. May repeat.")]
-Target = Annotated[list[str], typer.Option(help="The column to predict; may repeat.")]
-Weight = Annotated[str | None, typer.Option(help="The column with the weights of the rows.")]
-Group = Annotated[str | None, typer.Option(help="The column that says which rows belong together.")]
 
 
-def words(given: list[str] | None) -> list[str]:
-    """Flags that repeat, and hold several words by commas."""
-    return [word for text in given or [] for word in text.split(",")]
+class ColumnOptions(NamedTuple):
+    """What the columns of a training file are."""
+
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(help="Column (or pattern of columns) to treat as categorical. May be repeated."),
+    ] = None
+    ordinal: Annotated[
+        list[str] | None, typer.Option(help="Text column with ordered values: size=S,M,L. May be repeated.")
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(help="Column (or pattern of columns) not to use as a predictor. May be repeated."),
+    ] = None
+    missing: Missing = None
+    weight: Weight = None
+    group: Group = None
 
 
-def missing_words(given: list[str] | None) -> list[str]:
-    """Words for a missing cell, the empty one among them; none where the flag is not given."""
-    return list(dict.fromkeys([*words(given), ""])) if given else []
+class TextFormat(NamedTuple):
+    """How text files are written."""
+
+    delimiter: Annotated[str | None, typer.Option(help="Column delimiter of a text file. Detected if not given.")] = (
+        None
+    )
+    encoding: Annotated[str, typer.Option(help="Encoding of a text file.")] = "utf8"
+
+
+class Display(NamedTuple):
+    """What a command shows, and its --config."""
+
+    json: Json = False
+    quiet: Quiet = False
+    config: Config = None
+
+    def terminal(self) -> Terminal:
+        return Terminal(self.json, self.quiet)
+
+
+class Execution(NamedTuple):
+    """How a command that computes runs, and what it shows."""
+
+    seed: Seed = 0
+    threads: Threads = -1
+    display: Display = Display()
+
+
+def split_by_commas(given: list[str] | None) -> list[str]:
+    """The values of an option that may be repeated, and takes several values separated by commas."""
+    return [value for text in given or [] for value in text.split(",")]
+
+
+def missing_values(given: list[str] | None) -> list[str]:
+    """The values of --missing, with the empty cell; none if it is not given."""
+    return list(dict.fromkeys([*split_by_commas(given), ""])) if given else []

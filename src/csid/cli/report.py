@@ -1,45 +1,40 @@
-"""csid report: one page about a model, for a browser."""
+"""csid report: a page about a model, for a browser."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from csid.cli import options
-from csid.cli.console import Terminal
 
 
 def run(
+    *,
     model: options.Model,
-    data: Annotated[str | None, typer.Argument(help="Rows that the model has not seen, to say how good it is.")] = None,
+    data: Annotated[str | None, typer.Argument(help="Rows that the model was not fitted to, for its metrics.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The page; MODEL with the ending .html if not given.")
+        Path | None, typer.Option("--output", "-o", help="Page to write. Default: MODEL with the extension .html.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Of the page; the name of MODEL if not given.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of MODEL.")] = None,
     missing: options.Missing = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf8",
+    text: options.TextFormat,
     threads: options.Threads = -1,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    config: options.Config = None,
+    display: options.Display,
 ) -> None:
-    """Write one HTML page: what MODEL is, how good on DATA, what its predictors do, and a panel to try rows in."""
+    """Write an HTML report on MODEL: metrics on DATA, effects of its predictors, and a panel for what-if rows."""
     from csid import load
-    from csid.cli.evaluate import read_rows
-    from csid.cli.frames import schema_of
+    from csid.cli.labelled_rows import read_labelled
+    from csid.cli.model_schema import schema_of
 
-    terminal = Terminal(as_json, quiet)
-    fitted: Any = load(model)
-    fitted.set_params(n_jobs=threads)
-    schema = schema_of(fitted, options.missing_words(missing))
-    X, y = None, None
-    if data is not None:
-        rows = read_rows(schema, data, None, None, delimiter, encoding)
-        X, y = rows.X, rows.y if len(schema.targets) > 1 else rows.y[:, 0]
-        if rows.without_target:
-            terminal.note(f"{rows.without_target:,} rows without a target are left out.")
+    terminal = display.terminal()
+    estimator = load(model)
+    estimator.set_params(n_jobs=threads)
+    schema = schema_of(estimator.fitted_, options.missing_values(missing))
+    rows = None if data is None else read_labelled(data, schema, text)
+    if rows is not None and rows.note:
+        terminal.note(rows.note)
+    X, y = (None, None) if rows is None else (rows.X, rows.y)
     path = output or model.with_suffix(".html")
-    fitted.report(path, X, y, title=title or model.stem, targets=schema.targets)
+    estimator.report(path, X, y, title=title or model.stem, targets=schema.targets)
     terminal.result({"model": str(model), "report": str(path), "bytes": path.stat().st_size})
     terminal.say(f"wrote {path}: open it in a browser")

@@ -1,109 +1,67 @@
-"""Rows to train or to evaluate on, from a file: predictors, targets, weights and groups, split if wanted."""
+"""Read a training file: infer its schema and take its rows, in memory or out of core."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
+from csid.cli.column_notes import described, dropped
 from csid.cli.errors import DataError
-from csid.cli.frames import described, infer, known_targets, matching, numbers, predictors
-from csid.cli.options import missing_words
+from csid.cli.file_rows import FileRows, first_part
+from csid.cli.labelled_rows import LabelledRows, labelled
+from csid.cli.options import ColumnOptions, TextFormat, missing_values
+from csid.cli.schema_inference import infer
 from csid.cli.tables import MISSING, Reading, read
-from csid.schema import Schema
+from csid.fitted.schema import Schema
 
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Training:
-    """Rows whose targets are known.
-
-    X : predictors; y : (M,) or (M, K); weights : (M,) or None; groups : (M,) what rows belong to, or None.
-    columns : a line for each column of the file; notes : what the user should know.
-    """
-
-    schema: Schema
-    X: pa.Table
-    y: Array
-    weights: Array | None
-    groups: NDArray[Any] | None
-    columns: list[dict[str, Any]]
-    notes: list[str]
-
-    def take(self, rows: NDArray[np.intp]) -> "Training":
-        return replace(
-            self,
-            X=self.X.take(rows),
-            y=self.y[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            groups=None if self.groups is None else self.groups[rows],
-        )
-
-    def split(self, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows to train on, and a share to hold out; rows of a group stay together."""
-        members = np.arange(len(self.y)) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
-        count = members.max() + 1
-        held_out = np.random.default_rng(seed).permutation(count)[: round(share * count)]
-        out = np.isin(members, held_out)
-        train, test = np.flatnonzero(~out), np.flatnonzero(out)
-        if len(train) < 2 or len(test) == 0:
-            what = "rows" if self.groups is None else "groups"
-            raise DataError(f"--holdout {share}: of {count} {what} it leaves {len(test)} rows out and {len(train)} in.")
-        return train, test
+Rows = TypeVar("Rows", LabelledRows, FileRows)
 
 
-class Wanted(NamedTuple):
-    """Which data, and what the flags say of their columns.
-
-    files : words for missing cells, delimiter and encoding.
-    """
+class TrainingFile(NamedTuple):
+    """A file to fit, and what the command line tells of it."""
 
     data: str
     targets: Sequence[str]
-    files: tuple[list[str] | None, str | None, str]
-    categorical: list[str] | None
-    ordinal: list[str] | None
-    ignore: list[str] | None
-    weight: str | None
-    group: str | None
+    columns: ColumnOptions
+    text: TextFormat
 
     @property
     def reading(self) -> Reading:
-        missing, delimiter, encoding = self.files
-        return Reading(missing_words(missing) or list(MISSING), delimiter, encoding)
-
-    def schema_of(self, table: pa.Table) -> Schema:
-        """What the columns are, by these rows."""
-        given = (self.categorical or [], self.ordinal or [], self.ignore or [], self.weight, self.group)
-        return infer(table, self.targets, self.reading.missing, *given)
+        return Reading(missing_values(self.columns.missing) or MISSING, *self.text)
 
 
-def read_training(wanted: Wanted) -> Training:
-    """Read and type a file; rows without a target are left out, and said to be."""
-    data, targets, weight, group = wanted.data, wanted.targets, wanted.weight, wanted.group
-    table = read(data, wanted.reading)
-    schema = wanted.schema_of(table)
-    y, known = known_targets(table, targets)
-    if len(known) < 2:
-        raise DataError(f"{data} has {len(known)} row(s) with a target; a fit needs at least 2.")
-    notes = [f"{len(y) - len(known):,} rows without a target are left out."] if len(known) < len(y) else []
-    ignored = matching("--ignore", wanted.ignore or [], table.column_names)
-    without = [name for name in schema.ignored if name not in ignored]
-    if without:
-        notes.append(
-            f"no predictor, for want of values that repeat: {', '.join(without)} (--categorical keeps a column)."
-        )
-    columns = described(table, schema)
-    training = Training(
-        schema,
-        predictors(table, schema),
-        y[:, 0] if y.shape[1] == 1 else y,
-        None if weight is None else numbers(table, weight, "weight"),
-        None if group is None else np.array(table[group].to_pylist(), dtype=object).astype(str),
-        columns,
-        notes,
-    )
-    return training if len(known) == len(y) else training.take(known)
+@dataclass(frozen=True)
+class Training(Generic[Rows]):
+    """What a fit needs.
+
+    rows : in memory, or streamed from files.
+    title : of the table of columns; columns : a line for each column of the file; notes : what the user should know.
+    """
+
+    schema: Schema
+    rows: Rows
+    title: str
+    columns: list[dict[str, Any]]
+    notes: list[str]
+
+
+def read_in_memory(file: TrainingFile) -> Training[LabelledRows]:
+    """Read all rows, and infer column types from them."""
+    table = read(file.data, file.reading)
+    schema = infer(table, file.targets, file.columns)
+    rows = labelled(table, schema, file.columns.weight, file.columns.group)
+    if len(rows.y) < 2:
+        raise DataError(f"{file.data} has {len(rows.y)} row(s) with a target; a fit needs at least 2.")
+    notes = [*filter(None, [rows.note]), *dropped(table, schema, file.columns.ignore)]
+    return Training(schema, rows, f"{file.data}: {len(rows.y):,} rows", described(table, schema), notes)
+
+
+def read_out_of_core(file: TrainingFile) -> Training[FileRows]:
+    """Infer column types from the first rows; the fit streams all rows."""
+    first = first_part(file.data, file.reading)
+    schema = infer(first, file.targets, file.columns)
+    notes = [
+        f"Fitting out of core: column types are inferred from the first {first.num_rows:,} rows, and encoded rows are "
+        "kept on disk.",
+        *dropped(first, schema, file.columns.ignore),
+    ]
+    return Training(schema, FileRows(file.data, file.reading, schema), file.data, described(first, schema), notes)

@@ -1,28 +1,32 @@
-"""What both estimators on Dask share: their client, lazy predictions, and the way back to a local estimator."""
+"""The base of the Dask estimators: client, rows in collections, lazy predictions, conversion to a local estimator."""
 
 import inspect
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from distributed import Client
 from sklearn.base import clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from csid.dask.partitions import Partitions, is_lazy
 from csid.dask.prediction import predicted_lazily
-from csid.estimator import TensorRegressor
+from csid.data.cluster.cluster import Cluster
+from csid.data.cluster.partitions import Partitions, is_lazy
+from csid.data.cluster.table import ClusterTable, WantedTable
+from csid.estimators.base import OpenedTable, OpenOptions, TensorRegressor, TrainingData
+from csid.fitted.columns import Columns
 
 
 class OnDask(TensorRegressor):
-    """An estimator of partitions of Dask collections, with the parameters of a local one and `client`."""
+    """An estimator for Dask collections, with the parameters of a local estimator and `client`."""
 
     local: ClassVar[type[TensorRegressor]]
     client: Client | None
     random_state: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give the class the constructor of its local one, and `client`; scikit-learn reads parameters from there."""
+        """Give the class the constructor of its local class, plus `client`. scikit-learn reads its parameters there."""
         super().__init_subclass__(**options)
 
         def initialise(self: OnDask, *given: Any, client: Client | None = None, **parameters: Any) -> None:
@@ -35,50 +39,71 @@ class OnDask(TensorRegressor):
         cls.__init__ = initialise  # type: ignore[method-assign, assignment]
 
     def __sklearn_clone__(self) -> Self:
-        """A client is shared, not copied."""
+        """Clone, sharing the client."""
         parameters = self.get_params(deep=False)
         client = parameters.pop("client")
         return type(self)(**{name: clone(value, safe=False) for name, value in parameters.items()}, client=client)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A client stays behind when the model goes to another process."""
+        """Pickle without the client."""
         return {**super().__getstate__(), "client": None}
 
     def to_local(self) -> Any:
-        """The fitted local estimator, which knows nothing of Dask: to save, explain, export or send."""
-        check_is_fitted(self, "cpd_")
-        parameters = self.get_params(deep=False)
-        fitted = {name: value for name, value in self.__dict__.items() if name not in parameters}
+        """The fitted local estimator, independent of Dask, to save, explain, export or pickle."""
+        fitted, parameters = self._fitted(), self.get_params(deep=False)
+        own = {name: value for name, value in vars(self).items() if name not in parameters}
         del parameters["client"]
         model = self.local(**parameters)
-        model.__dict__.update(fitted)
+        columns = replace(fitted.columns, estimator=self.local.__name__)
+        model.__dict__.update({**own, "fitted_": replace(fitted, columns=columns)})
         return model
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file, as its local estimator, which `csid.load` then gives."""
+        """Write the fitted model to a file, as its local estimator, which `csid.load` returns."""
         self.to_local().save(path)
 
     def predict(self, X: Any, *given: Any, **options: Any) -> Any:
-        """As the local estimator predicts; of a Dask collection lazily, one of the same kind and partitions."""
+        """Predict as the local estimator. For a Dask collection, a lazy collection with the same partitions."""
         if not is_lazy(X):
             return self.local.predict(self, X, *given, **options)
         if given or any(options.values()):
-            raise ValueError("of a Dask collection only the mean is predicted: map its partitions with `to_local()`.")
-        check_is_fitted(self, "cpd_")
+            raise ValueError(
+                "for a Dask collection, only the mean is predicted: for other predictions, map its partitions with the "
+                "estimator from `to_local()`."
+            )
         return predicted_lazily(self.to_local(), X)
 
-    def _begin(self, parts: Partitions, goes_on: bool = False) -> None:
-        """Take note of the columns, or check them where a fit goes on."""
-        validate_data(self, parts.columns.example, skip_check_array=True, reset=not goes_on)
+    @contextmanager
+    def _open_table(self, given: TrainingData, options: OpenOptions) -> Iterator[OpenedTable]:
+        """Open the rows of Dask collections, which stay on the workers, or other rows like the local estimator."""
+        if not is_lazy(given.X):
+            with super()._open_table(given, options) as found:
+                yield found
+            return
+        self._check_lazy()
+        partitions = Partitions.of(*given)
+        columns = self._columns_of(partitions.columns.example, options)
+        with Cluster(self.client) as cluster:
+            merged = not self._likelihood().augmented
+            units = options.units_for(partitions.columns.outputs)
+            wanted = WantedTable(columns.labels, self._flags(columns), merged, units)
+            yield OpenedTable(ClusterTable.of(cluster, partitions, wanted, options.rng, options.hold_out), columns)
+
+    def _columns_of(self, example: Any, options: OpenOptions) -> Columns:
+        if options.columns is None:
+            return Columns.of(example, type(self).__name__)
+        options.columns.checked(example, min_rows=0)
+        return options.columns
+
+    def _check_lazy(self) -> None:
+        """Reject parameters that are not supported for Dask collections."""
+        raise NotImplementedError
 
     def _refuse(self, **wanted: bool) -> None:
-        """An error for a parameter that a fit on Dask does not offer, where it is wanted."""
+        """Raise an error for a parameter value that needs individual rows."""
         for name, is_wanted in wanted.items():
             if is_wanted:
                 raise ValueError(
-                    f"{name}={getattr(self, name)!r} needs rows one by one, which a fit on Dask does not see: "
-                    f"leave it at its default, or fit a sample with {self.local.__name__}."
+                    f"{name}={getattr(self, name)!r} needs individual rows, which is not supported for Dask "
+                    f"collections: leave it at its default, or fit {self.local.__name__} to a sample of the rows."
                 )
-
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))

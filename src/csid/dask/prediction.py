@@ -1,4 +1,4 @@
-"""Predictions of Dask collections, partition by partition, when they are asked for."""
+"""Lazy predictions for Dask collections, partition by partition."""
 
 from typing import Any
 
@@ -6,29 +6,34 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+from dask.dataframe.dispatch import make_meta
 from dask.delayed import delayed
 
-from csid.dask.partitions import in_whole_rows
+from csid.data.cluster.partitions import in_whole_rows
+from csid.estimators.base import TensorRegressor
 
 
-def predicted_lazily(model: Any, X: Any) -> Any:
-    """A Dask Series, or DataFrame with several outputs, for a DataFrame; a Dask Array for an Array."""
+def predicted_lazily(model: TensorRegressor, X: Any) -> Any:
+    """Predictions for a Dask DataFrame as a Series, or a DataFrame with several outputs; for an Array as an Array."""
     X = in_whole_rows(X)
-    K = model.cpd_.n_outputs
-    outputs = () if model._one_output else (K,)
-    travelling = delayed(model, pure=True, traverse=False)
+    outputs = _outputs(model)
+    sent = delayed(model, pure=True, traverse=False)
     if isinstance(X, dd.DataFrame):
-        meta = _as_frame(np.empty((0, *outputs)), X._meta.index[:0])
-        return X.map_partitions(_predict_frame, travelling, meta=meta)
-    pieces = [delayed(_predict)(piece, travelling) for piece in X.to_delayed().ravel()]
+        meta = _as_frame(np.empty((0, *outputs)), make_meta(X).index[:0])
+        return X.map_partitions(_predict_frame, sent, meta=meta)
+    pieces = [delayed(_predict)(piece, sent) for piece in X.to_delayed().ravel()]
     shapes = [(rows, *outputs) for rows in X.chunks[0]]
     arrays = [da.from_delayed(piece, shape, dtype=np.float64) for piece, shape in zip(pieces, shapes, strict=True)]
     return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
+def _outputs(model: TensorRegressor) -> tuple[int, ...]:
+    """The shape of a prediction without its rows."""
+    return () if model.fitted_.one_output else (model.fitted_.n_outputs,)
+
+
 def _predict(X: Any, model: Any) -> Any:
-    outputs = () if model._one_output else (model.cpd_.n_outputs,)
-    return model.predict(X) if len(X) else np.empty((0, *outputs))
+    return model.predict(X) if len(X) else np.empty((0, *_outputs(model)))
 
 
 def _predict_frame(X: Any, model: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Public data sets as tasks: the paper's, grades of students, and benchmarks of dynamical systems."""
+"""Public data sets as regression tasks: those of the paper, student grades, and two system identification problems."""
 
 from csid.datasets.descriptions import Description
 from csid.datasets.download import DatasetError

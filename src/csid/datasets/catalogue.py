@@ -1,7 +1,7 @@
-"""The data sets: the paper's, two of grades, and two dynamical benchmarks.
+"""The data sets: those of the paper, two of student grades, and two system identification benchmarks.
 
-Fingerprints are of the values that the project develops with, which are those of the originals. An address that comes
-to deliver other values is refused, however its file is packed.
+Fingerprints are sha256 checksums of the original values. A download with other values is rejected; how its file is
+packed does not matter.
 """
 
 from csid.datasets.descriptions import Description, File, Origin
@@ -11,7 +11,7 @@ _UCI_LICENCE = "CC BY 4.0"
 
 
 def _uci(number: int, file: str, *readers: Reader) -> tuple[Origin, ...]:
-    """A download of the UCI repository: an archive of originals, or the repository's own `data.csv`."""
+    """A download from the UCI repository: an archive of original files, or the repository's own `data.csv`."""
     return (Origin(f"https://archive.ics.uci.edu/static/public/{number}/{file}", file, readers),)
 
 
@@ -19,7 +19,7 @@ _SETS = (
     Description(
         name="energy",
         title="Energy efficiency of buildings",
-        task="Heating load Y1 and cooling load Y2 of 768 simulated buildings, from their shape.",
+        task="Heating load (Y1) and cooling load (Y2) of 768 simulated buildings, from their geometry.",
         target=("Y1", "Y2"),
         categorical=("X6", "X8"),
         licence=_UCI_LICENCE,
@@ -29,13 +29,13 @@ _SETS = (
         ),
         page="https://archive.ics.uci.edu/dataset/242",
         files=(File("paper/energy.csv.gz", "e037c27e5c8c507c899ba01728d56fcdc346099b2e5d0d2b8ea7cbd111289e05"),),
-        # the repository's data.csv rounds one Y1 of the workbook, 6.366, to 6.37
+        # the repository's data.csv rounds one value of Y1, 6.366 in the workbook, to 6.37
         origins=_uci(242, "energy+efficiency.zip", from_zip("ENB2012_data.xlsx", from_xlsx)),
     ),
     Description(
         name="concrete",
         title="Concrete compressive strength",
-        task="Strength in MPa of 1030 samples of concrete, from ingredients and age.",
+        task="Compressive strength in MPa of 1030 concrete samples, from their ingredients and age.",
         target=("Strength",),
         licence=_UCI_LICENCE,
         citation=(
@@ -44,7 +44,7 @@ _SETS = (
         ),
         page="https://archive.ics.uci.edu/dataset/165",
         files=(File("paper/concrete.csv.gz", "f70de6e4daf9998736dd5ffbd80ad953b71a0ff518545710697b080aee2a3068"),),
-        # the repository's archive holds a workbook with more digits; this is the rounded edition that papers use
+        # the repository's archive contains a workbook with more digits; papers use this rounded version
         origins=_uci(
             165,
             "data.csv",
@@ -66,7 +66,7 @@ _SETS = (
     Description(
         name="skillcraft",
         title="SkillCraft1 master table",
-        task="League, 1 to 8, of 3395 players of StarCraft II, from how they play; some cells are missing.",
+        task="League (1 to 8) of 3395 StarCraft II players, from how they play; some cells are missing.",
         target=("LeagueIndex",),
         dropped=("GameID",),
         licence=_UCI_LICENCE,
@@ -81,7 +81,7 @@ _SETS = (
     Description(
         name="abalone",
         title="Abalone",
-        task="Rings in the shell of 4177 abalone, which tell their age, from measurements.",
+        task="Number of shell rings (a proxy for age) of 4177 abalone, from physical measurements.",
         target=("Rings",),
         categorical=("Sex",),
         licence=_UCI_LICENCE,
@@ -106,7 +106,7 @@ _SETS = (
     Description(
         name="wine",
         title="Wine quality",
-        task="Quality, 0 to 10, of 6497 red and white wines as tasted, from their chemistry and colour.",
+        task="Quality score (0 to 10) of 6497 red and white wines, from chemical measurements and colour.",
         target=("quality",),
         categorical=("colour",),
         licence=_UCI_LICENCE,
@@ -137,7 +137,7 @@ _SETS = (
     Description(
         name="parkinsons",
         title="Parkinsons telemonitoring",
-        task="Motor and total score of the disease in 5875 recordings of 42 people, from their voice.",
+        task="Motor and total UPDRS scores (disease severity) of 42 patients, from 5875 voice recordings.",
         target=("motor_UPDRS", "total_UPDRS"),
         dropped=("subject#",),
         groups="subject#",
@@ -154,7 +154,7 @@ _SETS = (
     Description(
         name="ccpp",
         title="Combined cycle power plant",
-        task="Electrical power in MW of a plant under full load in 9568 hours, from weather and vacuum.",
+        task="Electrical output in MW of a power plant at full load over 9568 hours, from weather and vacuum.",
         target=("PE",),
         licence=_UCI_LICENCE,
         citation=(
@@ -164,13 +164,13 @@ _SETS = (
         ),
         page="https://archive.ics.uci.edu/dataset/294",
         files=(File("paper/ccpp.csv.gz", "ee010909b1ca082bb88b03eecac8fe0de62c0879c90f40c99dfa08e3f1cf4ba6"),),
-        # the first of the five orders of rows in the repository's workbook
+        # in the row order of the first of the workbook's five sheets
         origins=_uci(294, "data.csv", from_csv()),
     ),
     Description(
         name="bike",
         title="Bike sharing",
-        task="Casual and registered users of rented bikes in 17379 hours, from calendar and weather.",
+        task="Bike rentals by casual and registered users in 17379 hours, from calendar and weather.",
         target=("casual", "registered"),
         categorical=("season", "holiday", "weekday", "workingday", "weathersit"),
         dropped=("instant", "dteday", "cnt"),
@@ -186,7 +186,7 @@ _SETS = (
     Description(
         name="protein",
         title="Physicochemical properties of protein tertiary structure",
-        task="Deviation RMSD of 45730 predicted structures of proteins, from their surface and shape.",
+        task="Error (RMSD) of 45730 predicted protein structures, from their surface and shape.",
         target=("RMSD",),
         licence=_UCI_LICENCE,
         citation=(
@@ -205,8 +205,8 @@ _SETS = (
         name="oulad",
         title="Open University learning analytics",
         task=(
-            "Score, 0 to 100, of students in one assessment, from their scores in the others of its module, "
-            "which are mostly missing."
+            "Score (0 to 100) of students in one assessment, from their scores in the other assessments of its "
+            "module, most of which are missing."
         ),
         target=("CMA 24295",),
         groups="id_student",
@@ -233,7 +233,7 @@ _SETS = (
     Description(
         name="college_grades",
         title="Grades at a small college",
-        task="Grade point, 0 to 4, of 443 students in the courses they took, from student, course and instructor.",
+        task="Grade point (0 to 4) of 443 students in their courses, from student, course and instructor.",
         target=("gradepoint",),
         categorical=("sid", "dept", "sem", "iid"),
         dropped=("grade", "sessionID"),
@@ -256,7 +256,7 @@ _SETS = (
     Description(
         name="cascaded_tanks",
         title="Cascaded tanks with overflow",
-        task="Next water level in the lower of two tanks, from the pump and the levels so far; 4 s between samples.",
+        task="Next water level in the lower of two tanks, from the pump voltage and past levels; sampled every 4 s.",
         target=("y(t)",),
         groups="record",
         lags=4,
@@ -280,7 +280,7 @@ _SETS = (
     Description(
         name="silverbox",
         title="Silverbox, an electronic Duffing oscillator",
-        task="Next output voltage, from the input and the output so far; 610.35 samples a second.",
+        task="Next output voltage, from the input and past outputs; sampled at 610.35 Hz.",
         target=("y(t)",),
         groups="record",
         lags=4,

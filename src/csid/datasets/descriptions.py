@@ -1,4 +1,4 @@
-"""What is known of a data set before it is read: its task, its files, where they come from, and whom to cite."""
+"""What is known about a data set before it is read: its task, files, origins, licence and citation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,28 +8,28 @@ from csid.datasets.originals import Reader
 
 @dataclass(frozen=True)
 class File:
-    """A table of a set.
+    """One table of a data set.
 
-    path : where it lies in a data folder.
-    fingerprint : of its values, see `csid.datasets.tables.fingerprint`.
-    adds : a column and the one value it has in this file, where files are stacked.
+    path : path inside a data folder, such as `paper/concrete.csv.gz`.
+    fingerprint : sha256 of its column names and values, see `csid.datasets.tables.fingerprint`.
+    constants : columns to add, each with a single value; they tell stacked files apart.
     """
 
     path: str
     fingerprint: str
-    adds: Mapping[str, str] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """A public address of an original.
+    """A public address of the original file.
 
-    saved_as : the name that a browser gives the download.
-    readers : one for each file of the set.
+    file_name : the file name under which it is saved.
+    readers : one for each file of the data set.
     """
 
     url: str
-    saved_as: str
+    file_name: str
     readers: tuple[Reader, ...] = field(repr=False)
 
 
@@ -37,11 +37,12 @@ class Origin:
 class Description:
     """A data set and its task.
 
-    target : what is predicted; several names are several outputs, of which `load` can choose one.
-    categorical : predictors that are categories; all others are numbers.
-    dropped : columns that are no predictors.
-    groups : the column that says which rows belong together, if one does.
-    lags : for a record over time, how far back the predictors reach by default.
+    target : the columns to predict; if there are several, `load` can select one.
+    categorical : categorical predictors; all others are numeric.
+    dropped : columns that are neither predictors nor targets.
+    groups : the column that groups rows (by person, student or record), if there is one.
+    origins : mirrors of the original file, tried in turn.
+    lags : for a time series, the default number of lags.
     """
 
     name: str

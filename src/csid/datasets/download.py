@@ -1,97 +1,89 @@
-"""A file from a public address: whole, not too large, and over HTTP or HTTPS only."""
+"""Downloads with pooch: complete files of limited size, over HTTP or HTTPS."""
 
-import http.client
-import time
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from typing import Any, BinaryIO
+from urllib.parse import urljoin, urlsplit
 
-_MOST_BYTES = 200 * 2**20
+_MAX_BYTES = 200 * 2**20
 _TIMEOUT = 30.0
-_ATTEMPTS = 3
-_PAUSE = 1.0
+_RETRIES = 2
 _CHUNK = 2**16
 _SCHEMES = ("http", "https")
-_PASSING = (408, 429)
+_TEMPORARY = (408, 429)
 
 
 class DatasetError(OSError):
-    """A data set that could not be had; the message says where to get it and where to put it."""
+    """A data set could not be loaded; the message says why and what to do."""
 
 
-class _PassingFailure(Exception):
-    """A failure that another attempt may not meet."""
+class _LimitedFile:
+    """The file a download is written to; it may not grow beyond the size limit."""
+
+    def __init__(self, file: BinaryIO, url: str) -> None:
+        self._file = file
+        self._url = url
+
+    def write(self, chunk: bytes) -> int:
+        if self._file.tell() + len(chunk) > _MAX_BYTES:
+            raise DatasetError(f"{self._url} is larger than {_MAX_BYTES} bytes, more than any data set here: rejected.")
+        return self._file.write(chunk)
+
+    def flush(self) -> None:
+        self._file.flush()
 
 
-class _SafeRedirects(HTTPRedirectHandler):
-    """Redirects to HTTP or HTTPS, and never from HTTPS to HTTP."""
+def fetch(url: str, path: Path) -> None:
+    """Download a file to `path`, unless it is there already; after a failure there is no file.
 
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
-    ) -> Request | None:
-        old, new = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
-        if new not in _SCHEMES or (old == "https" and new != "https"):
-            fp.close()
-            raise DatasetError(
-                f"{req.full_url} redirects to {newurl}, which is not encrypted or no web address: refused."
-            )
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def download(url: str, path: Path) -> None:
-    """The file at an address, written to `path`; after a failure nothing is left there.
-
-    What a passing failure interrupts (a lost connection, a server too busy) is tried again from the start.
+    pooch writes to a temporary file and renames it when the transfer is complete. Failures that may be temporary (a
+    lost connection, a busy server) are retried. No checksum of the file is given to pooch, because hosts repack their
+    archives: the caller must verify the values.
     """
+    import pooch
+    from requests import RequestException  # what pooch downloads with, and lets through
+
     if urlsplit(url).scheme not in _SCHEMES:
-        raise DatasetError(f"{url} is no web address: only http and https are downloaded.")
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            with path.open("wb") as file:
-                for chunk in _chunks(url):
-                    file.write(chunk)
-            return
-        except _PassingFailure as failure:
-            path.unlink()
-            if attempt == _ATTEMPTS:
-                raise DatasetError(f"{url} could not be read in {_ATTEMPTS} attempts: {failure}.") from failure
-            time.sleep(_PAUSE * attempt)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-
-
-def _chunks(url: str) -> Iterator[bytes]:
-    """What an address sends, in pieces; an error when that is not all of it, or too much."""
-    request = Request(url, headers={"User-Agent": f"csid/{version('csid')}"})
+        raise DatasetError(f"{url} is not a web address: only http and https are supported.")
+    originals = pooch.create(
+        path.parent, base_url="", registry={path.name: None}, urls={path.name: url}, retry_if_failed=_RETRIES
+    )
     try:
-        with build_opener(_SafeRedirects).open(request, timeout=_TIMEOUT) as response:
-            yield from _all_of(response, url)
-    except HTTPError as answer:
-        answer.close()
-        said = " ".join(f"answers {answer.code} {answer.reason}".split())
-        if answer.code in _PASSING or answer.code >= 500:
-            raise _PassingFailure(f"it {said}") from None
-        raise DatasetError(f"{url} {said}.") from None
-    except DatasetError:
-        raise
-    except URLError as failure:
-        raise _PassingFailure(f"no connection ({failure.reason})") from failure
-    except (http.client.HTTPException, OSError) as failure:
-        raise _PassingFailure(f"the transfer was interrupted ({str(failure) or type(failure).__name__})") from failure
+        originals.fetch(path.name, downloader=_download)
+    except RequestException as error:
+        cause = error.args[0] if error.args else error
+        reason = getattr(cause, "reason", cause)  # the plain cause, where urllib3 wraps it in a MaxRetryError
+        raise DatasetError(f"Downloading {url} failed {_RETRIES + 1} times: {reason}.") from error
 
 
-def _all_of(response: Any, url: str) -> Iterator[bytes]:
-    expected = response.length  # as the header says, or None; it counts down while reading
-    received = 0
-    while chunk := response.read(_CHUNK):
-        received += len(chunk)
-        if received > _MOST_BYTES:
-            raise DatasetError(f"{url} sends more than {_MOST_BYTES} bytes, which no set here needs: refused.")
-        yield chunk
-    if expected is not None and received != expected:
-        raise _PassingFailure(f"the transfer was interrupted after {received} of {expected} bytes")
+def _download(url: str, output_file: str, _: Any) -> None:
+    """One attempt, called by pooch."""
+    import pooch
+    from requests import TooManyRedirects
+
+    download = pooch.HTTPDownloader(
+        chunk_size=_CHUNK,
+        timeout=_TIMEOUT,
+        headers={"User-Agent": f"csid/{version('csid')}"},
+        hooks={"response": _reject_response},
+    )
+    with Path(output_file).open("wb") as file:
+        try:
+            download(url, _LimitedFile(file, url), None)
+        except TooManyRedirects as error:
+            raise DatasetError(f"{url} redirects in a loop.") from error
+
+
+def _reject_response(response: Any, **_: Any) -> None:
+    """Stop at once, without a retry, at an unsafe redirect or at an error that will not go away."""
+    problem = None
+    if response.is_redirect:
+        target = urljoin(response.url, response.headers["location"])
+        old, new = urlsplit(response.url).scheme, urlsplit(target).scheme
+        if new not in _SCHEMES or (old == "https" and new != "https"):
+            problem = f"redirects to {target}, which is not an encrypted web address: rejected"
+    elif 400 <= response.status_code < 500 and response.status_code not in _TEMPORARY:
+        problem = f"returned {response.status_code} {response.reason}"
+    if problem:
+        response.close()
+        raise DatasetError(f"{response.url} {problem}.")

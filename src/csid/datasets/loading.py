@@ -1,4 +1,4 @@
-"""`load` and what goes with it: the names of the data sets, and what is known of each."""
+"""The public functions: list the data sets, describe one, load one."""
 
 from csid.datasets import tasks
 from csid.datasets.catalogue import CATALOGUE
@@ -21,14 +21,14 @@ def names() -> tuple[str, ...]:
 
 
 def describe(name: str) -> Description:
-    """What is known of a data set: its task, licence, citation and origin. Nothing is read or downloaded.
+    """The task, licence, citation and origin of a data set. Nothing is read or downloaded.
 
     Examples
     --------
     >>> from csid import datasets
     >>> print(datasets.describe("abalone"))
     abalone: Abalone
-      task: Rings in the shell of 4177 abalone, which tell their age, from measurements.
+      task: Number of shell rings (a proxy for age) of 4177 abalone, from physical measurements.
       target: Rings
       categorical: Sex
       groups: none
@@ -38,7 +38,7 @@ Tasmania, Sea Fisheries Division Technical Report 48. doi:10.24432/C55C7W
       page: https://archive.ics.uci.edu/dataset/1
     """
     if name not in CATALOGUE:
-        raise ValueError(f"there is no data set {name!r}: choose one of {', '.join(CATALOGUE)}.")
+        raise ValueError(f"unknown data set {name!r}: choose one of {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
 
 
@@ -49,24 +49,26 @@ def load(
     lags: int | tuple[int, int] | None = None,
     library: Library | None = None,
 ) -> Dataset:
-    """A data set as a task.
+    """Load a data set as a regression task.
 
-    The first time, the set is downloaded from its public origin and kept in the user's cache folder; later no network
-    is needed. Its values are compared with a checksum every time. The environment variable `CSID_DATA` can name a
-    folder that holds the tables, such as `paper/concrete.csv.gz`; then nothing is downloaded or cached.
+    On first use the data set is downloaded from its public origin and kept in the user's cache folder; after that no
+    network is needed. Its values are verified by their sha256 every time. If the environment variable `CSID_DATA` names
+    a folder of tables, such as `paper/concrete.csv.gz`, they are read from it, and nothing is downloaded or cached.
+
+    The original of "college_grades" is an R file: preparing it needs the package rdata.
 
     Parameters
     ----------
     name : str
         One of `names()`.
     target : str, optional
-        Which of several targets, by default all of them. For "oulad" the name of an assessment, by default that of most
-        students; `oulad_assessments()` lists them.
+        Select one of several targets; the default is all of them. For "oulad", the name of an assessment, by default
+        the one with the most students; `oulad_assessments()` lists them.
     lags : int or (int, int), optional
-        For "cascaded_tanks" and "silverbox" only, default 4: how many samples the inputs and outputs among the
-        predictors reach back. The input at the time of the output is always one of them.
+        For "cascaded_tanks" and "silverbox" only: the number of past inputs and past outputs among the predictors,
+        4 by default. The current input is always a predictor.
     library : {"pandas", "polars", "pyarrow"}, optional
-        What makes the data frame; by default the first of these that is installed, as pyarrow always is.
+        Library of the data frame; the default is the first of these that is installed. pyarrow always is.
 
     Returns
     -------
@@ -81,10 +83,10 @@ def load(
     """
     description = describe(name)
     if name != "oulad" and target is not None and target not in description.target:
-        there = " and ".join(map(repr, description.target))
-        raise ValueError(f"target is {target!r}, but {name} has {there}: choose one, or leave target out.")
+        known = " and ".join(map(repr, description.target))
+        raise ValueError(f"target is {target!r}, but {name} has {known}: choose one, or leave target out.")
     if lags is not None and description.lags is None:
-        raise ValueError(f"lags is {lags!r}, but {name} is no record over time: leave lags out.")
+        raise ValueError(f"lags is {lags!r}, but {name} is not a time series: leave lags out.")
     library = installed_library(library)
     tables = read_tables(description)
     if description.lags is not None:
@@ -94,7 +96,7 @@ def load(
 
 
 def oulad_assessments() -> list[Assessment]:
-    """The assessments of OULAD that can be a target, those of the most students first.
+    """The assessments of OULAD that can be the target, in descending order of their number of students.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables of numbers and words: read from CSV, written, recognised by their values, and made into data frames."""
+"""Tables of numbers and strings: read from CSV, written, fingerprinted, and converted to data frames."""
 
 import csv
 import gzip
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Column = NDArray[np.float64] | NDArray[np.str_]
-"""Numbers with NaN for missing, or words with the empty word for missing."""
+"""Numbers with NaN for missing values, or strings with the empty string for missing values."""
 Table = dict[str, Column]
 Library = Literal["pandas", "polars", "pyarrow"]
 
@@ -21,28 +21,28 @@ _MISSING = ("", "?")
 
 
 def parse_csv(text: str, *, separator: str = ",", header: bool = True, names: Sequence[str] = ()) -> Table:
-    """A table from its text; an empty cell or a question mark is missing, and empty rows are left out.
+    """A table from delimited text; an empty cell or a question mark is missing, and empty rows are dropped.
 
-    names : what the first columns are called here, in place of the header; columns beyond them are left out.
+    names : names of the first columns, which replace the header; further columns are dropped.
     """
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(row)]
     found = rows.pop(0) if header and rows else []
     kept = list(names) or found
     for number, row in enumerate(rows):
         if len(row) < len(kept):
-            raise ValueError(f"row {number} has {len(row)} cells where {len(kept)} are expected")
+            raise ValueError(f"row {number} has {len(row)} cells, expected {len(kept)}")
     if not rows:
-        raise ValueError("there are no rows")
+        raise ValueError("the table has no rows")
     return {name: column_of(row[n] for row in rows) for n, name in enumerate(kept)}
 
 
 def column_of(cells: Iterable[str]) -> Column:
-    """Cells as numbers where all of them are, else as words."""
-    known = ["" if cell in _MISSING else cell for cell in cells]
+    """Cells as numbers if all of them are numbers, else as strings."""
+    strings = ["" if cell in _MISSING else cell for cell in cells]
     try:
-        return np.array([float(cell or "nan") for cell in known], dtype=np.float64)
+        return np.array([float(cell or "nan") for cell in strings], dtype=np.float64)
     except ValueError:
-        return np.array(known, dtype=np.str_)
+        return np.array(strings, dtype=np.str_)
 
 
 def read_csv_gz(data: bytes) -> Table:
@@ -51,7 +51,7 @@ def read_csv_gz(data: bytes) -> Table:
 
 
 def write_csv_gz(table: Table) -> bytes:
-    """A table as a gzipped CSV file, with the shortest digits that give the same numbers; always the same bytes."""
+    """A table as a gzipped CSV file, each number with the fewest digits that restore it exactly."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
@@ -60,10 +60,10 @@ def write_csv_gz(table: Table) -> bytes:
 
 
 def fingerprint(table: Table) -> str:
-    """The sha256 of all names and values of a table, in order, whatever file they came in.
+    """The sha256 of all column names and values in order, independent of the file format.
 
-    A column enters as its name, its length and its cells: numbers as little-endian float64 with one zero and one NaN,
-    words as UTF-8 with a zero byte between them.
+    A column enters as its name, its length and its cells: numbers as little-endian float64 with a single zero and a
+    single NaN, strings as UTF-8 separated by a zero byte.
     """
     digest = hashlib.sha256()
     for name, column in table.items():
@@ -76,20 +76,20 @@ def fingerprint(table: Table) -> str:
     return digest.hexdigest()
 
 
-def whole_numbers(column: Column) -> NDArray[Any]:
-    """A column without missing cells or fractions as int64, any other as it is."""
-    whole = column.dtype.kind == "f" and bool(np.all(column == np.rint(column)) and np.all(np.abs(column) < 2.0**53))
-    return column.astype(np.int64) if whole else column
+def integers_if_exact(column: Column) -> NDArray[Any]:
+    """A column as int64 if it has integers only and no missing values, else unchanged."""
+    exact = column.dtype.kind == "f" and bool(np.all(column == np.rint(column)) and np.all(np.abs(column) < 2.0**53))
+    return column.astype(np.int64) if exact else column
 
 
 def data_frame(table: Mapping[str, Column], categorical: Collection[str], library: Library) -> Any:
-    """A table as a data frame; whole numbers are integers, and categories have a categorical type."""
-    columns = {name: whole_numbers(column) for name, column in table.items()}
+    """A table as a data frame; integers have an integer type, and categorical columns a categorical type."""
+    columns = {name: integers_if_exact(column) for name, column in table.items()}
     module = importlib.import_module(library)
     if library == "pandas":
         return module.DataFrame(columns).astype(dict.fromkeys(categorical, "category"))
     if library == "pyarrow":
-        arrays = {name: module.array(column, mask=_gaps(column)) for name, column in columns.items()}
+        arrays = {name: module.array(column, mask=_is_missing(column)) for name, column in columns.items()}
         return module.table(
             {name: array.dictionary_encode() if name in categorical else array for name, array in arrays.items()}
         )
@@ -97,7 +97,7 @@ def data_frame(table: Mapping[str, Column], categorical: Collection[str], librar
     return frame.with_columns(module.col(list(categorical)).cast(module.String).cast(module.Categorical))
 
 
-def _gaps(column: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
     """Which cells are missing."""
     if column.dtype.kind == "f":
         return np.asarray(np.isnan(column))
@@ -105,13 +105,13 @@ def _gaps(column: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def installed_library(library: Library | None) -> Library:
-    """The library asked for, or the first one that is installed."""
+    """The requested library, or else the first one that is installed."""
     if library is not None and library not in _LIBRARIES:
         raise ValueError(f"library is {library!r}: give one of {', '.join(map(repr, _LIBRARIES))}, or None.")
     for name in (library,) if library else _LIBRARIES:
         if importlib.util.find_spec(name) is not None:
             return name
-    raise ImportError(f"the data set is wanted as a data frame of {library}: pip install {library}.")
+    raise ImportError(f"library is {library!r}, which is not installed: pip install {library}.")
 
 
 def _cells(column: Column) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables as tasks: what is predicted from what, and which rows belong together."""
+"""From tables to regression tasks: target, predictors, groups of rows and official splits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.datasets.descriptions import Description
-from csid.datasets.tables import Column, Library, Table, data_frame, whole_numbers
+from csid.datasets.tables import Column, Library, Table, data_frame, integers_if_exact
 
 Array = NDArray[np.float64]
 
-_FEWEST_SCORES = 20
+_MIN_SCORES = 20
 _INITIAL_SAMPLES = 50
 _RECORDS: Mapping[str, Mapping[str, tuple[str, str, slice]]] = {
     "cascaded_tanks": {
@@ -26,21 +26,21 @@ _RECORDS: Mapping[str, Mapping[str, tuple[str, str, slice]]] = {
     },
 }
 _PARTS = {"silverbox": {"test_arrow_no_extrapolation": ("test_arrow", 32000)}}
-"""Shorter records that begin as a longer one does, and their number of samples."""
+"""Test sets that are the first part of a longer record, and their number of samples."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """A task: predict `y` from `X`.
 
-    X : data frame (M, N) of pandas, polars or pyarrow; categories have a categorical type, whole numbers are integers.
+    X : (M, N) data frame of pandas, polars or pyarrow; categorical predictors have a categorical type.
     y : (M,) float64, or (M, K) for K targets.
     target : names of the K targets.
-    categorical : names of the predictors that are categories.
-    groups : (M,) what a row belongs to (a person, a student, a record), or None. A split that keeps groups whole tells
-        how well others are predicted than those seen.
-    split : row numbers of the official parts, by name, such as "train" and "test"; empty where there are none.
-    description : the set, its licence and citation.
+    categorical : names of the categorical predictors.
+    groups : (M,) the person, student or record of each row, or None. Split by group to measure how well unseen groups
+        are predicted.
+    split : row numbers of the official train and test sets by name; empty if there are none.
+    description : the data set with its licence and citation.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Assessment:
-    """An assessment of OULAD that can be predicted.
+    """An assessment of OULAD that can be the target.
 
-    kind : "TMA", "CMA" or "Exam": marked by a tutor, by a computer, or a final examination.
-    students : how many have a score in it.
+    kind : "TMA" (marked by a tutor), "CMA" (marked by a computer) or "Exam" (final exam).
+    students : number of students with a score.
     """
 
     module: str
@@ -69,24 +69,24 @@ class Assessment:
 
     @property
     def name(self) -> str:
-        """What `load("oulad", target=name)` takes, such as "CMA 24295"."""
+        """The name for `load("oulad", target=name)`, such as "CMA 24295"."""
         return f"{self.kind} {self.number}"
 
 
 def table_task(description: Description, tables: Sequence[Table], target: str | None, library: Library) -> Dataset:
-    """Some columns from the others; rows without a target are left out."""
+    """Predict the target columns from the others; rows with a missing target are dropped."""
     names = description.target if target is None else (target,)
     table = _stacked(description, tables)
     y = np.stack([table[name].astype(np.float64) for name in names], axis=1)
     known = ~np.isnan(y).any(axis=1)
-    no_predictors = {*description.target, *description.dropped}
-    X = {name: column[known] for name, column in table.items() if name not in no_predictors}
-    groups = whole_numbers(table[description.groups][known]) if description.groups else None
+    excluded = {*description.target, *description.dropped}
+    X = {name: column[known] for name, column in table.items() if name not in excluded}
+    groups = integers_if_exact(table[description.groups][known]) if description.groups else None
     return _dataset(description, X, y[known], names, groups, {}, library)
 
 
 def oulad_assessments(tables: Sequence[Table]) -> list[Assessment]:
-    """The assessments with scores, those of the most students first."""
+    """The assessments that have scores, in descending order of their number of students."""
     key, results = tables
     scored = results["id_assessment"][~np.isnan(results["score"].astype(np.float64))]
     counts = dict(zip(*(part.tolist() for part in np.unique(scored, return_counts=True)), strict=True))
@@ -100,16 +100,16 @@ def oulad_assessments(tables: Sequence[Table]) -> list[Assessment]:
 
 
 def oulad_task(description: Description, tables: Sequence[Table], target: str | None, library: Library) -> Dataset:
-    """The score in one assessment from those in the others of its module; a row is a student.
+    """Predict the score in one assessment from the scores in the others of its module; a row is a student.
 
-    A predictor is left out when fewer than 20 of these students have a score in it.
+    Assessments in which fewer than 20 of these students have a score are not used as predictors.
     """
     name = description.target[0] if target is None else target
     assessments = {one.name: one for one in oulad_assessments(tables)}
     if name not in assessments:
         raise ValueError(
-            f"target is {target!r}, which is no assessment with scores: choose the name of one of the "
-            f"{len(assessments)} in csid.datasets.oulad_assessments(), such as {description.target[0]!r}."
+            f"target is {target!r}, which is not an assessment with scores: choose one of the "
+            f"{len(assessments)} listed by csid.datasets.oulad_assessments(), such as {description.target[0]!r}."
         )
     chosen = assessments[name]
     number, student, score = (
@@ -121,29 +121,29 @@ def oulad_task(description: Description, tables: Sequence[Table], target: str | 
     columns: Table = {}
     for one in sorted(assessments.values(), key=lambda one: one.number):
         of_one = number == one.number
-        if one.module == chosen.module and np.count_nonzero(of_one) >= min(_FEWEST_SCORES, len(students)):
+        if one.module == chosen.module and np.count_nonzero(of_one) >= min(_MIN_SCORES, len(students)):
             columns[one.name] = np.full(len(students), np.nan)
             columns[one.name][row[of_one]] = score[of_one]
     y = columns.pop(name).astype(np.float64)
-    return _dataset(description, columns, y[:, None], (name,), whole_numbers(students), {}, library)
+    return _dataset(description, columns, y[:, None], (name,), integers_if_exact(students), {}, library)
 
 
 def dynamic_task(
     description: Description, tables: Sequence[Table], lags: int | tuple[int, int], library: Library
 ) -> Dataset:
-    """The next output from inputs and outputs so far; rows of a record follow one another in time.
+    """Predict the next output of a dynamical system from past inputs and outputs; rows of a record are in time order.
 
-    No row reaches into another record. The first 50 samples of a record for testing set the initial state, and are not
-    in its part of the split.
+    No lag crosses from one record into another. The first 50 samples of a test record only set the initial state: they
+    are not part of the test set.
     """
     (table,) = tables
     records = {
         name: (np.asarray(table[u][part], np.float64), np.asarray(table[y][part], np.float64))
         for name, (u, y, part) in _RECORDS[description.name].items()
     }
-    back = _checked_lags(lags, min(len(u) for u, _ in records.values()))
-    start = max(back)
-    pieces = [lagged(u, y, back) for u, y in records.values()]
+    pair = _checked_lags(lags, min(len(u) for u, _ in records.values()))
+    start = max(pair)
+    pieces = [lagged(u, y, pair) for u, y in records.values()]
     X: Table = {column: np.concatenate([piece[column] for piece, _ in pieces]) for column in pieces[0][0]}
     lengths = [len(outputs) for _, outputs in pieces]
     groups = np.repeat(list(records), lengths)
@@ -157,32 +157,32 @@ def dynamic_task(
     return _dataset(description, X, outputs[:, None], description.target, groups, split, library)
 
 
-def lagged(u: Array, y: Array, back: tuple[int, int]) -> tuple[Table, Array]:
-    """Predictors u(t), u(t-1), … and y(t-1), … as far back as said, and y(t), for every t that has them all."""
-    start, stop = max(back), len(y)
+def lagged(u: Array, y: Array, lags: tuple[int, int]) -> tuple[Table, Array]:
+    """Predictors u(t), u(t-1), … and y(t-1), … with these numbers of lags, and output y(t), for each t that has all."""
+    start, stop = max(lags), len(y)
     X: Table = {"u(t)": u[start:]}
-    for name, signal, furthest in (("u", u, back[0]), ("y", y, back[1])):
-        X |= {f"{name}(t-{lag})": signal[start - lag : stop - lag] for lag in range(1, furthest + 1)}
+    for name, signal, most in (("u", u, lags[0]), ("y", y, lags[1])):
+        X |= {f"{name}(t-{lag})": signal[start - lag : stop - lag] for lag in range(1, most + 1)}
     return X, y[start:]
 
 
 def _checked_lags(lags: Any, samples: int) -> tuple[int, int]:
     pair = lags if isinstance(lags, tuple) else (lags, lags)
-    whole = all(isinstance(lag, int | np.integer) and not isinstance(lag, bool) for lag in pair)
-    if len(pair) != 2 or not whole or min(pair) < 0 or not 1 <= max(pair) < samples - _INITIAL_SAMPLES:
+    integers = all(isinstance(lag, int | np.integer) and not isinstance(lag, bool) for lag in pair)
+    if len(pair) != 2 or not integers or min(pair) < 0 or not 1 <= max(pair) < samples - _INITIAL_SAMPLES:
         raise ValueError(
-            f"lags is {lags!r}: give a number of samples from 1 to {samples - _INITIAL_SAMPLES - 1}, "
-            "or two of them, for inputs and outputs."
+            f"lags is {lags!r}: give an integer from 1 to {samples - _INITIAL_SAMPLES - 1}, "
+            "or a tuple of two, for inputs and outputs."
         )
     return int(pair[0]), int(pair[1])
 
 
 def _stacked(description: Description, tables: Sequence[Table]) -> Table:
-    """All files of a set as one table, with the columns that tell them apart."""
+    """All files of a data set as one table, with the constant columns that tell them apart."""
     parts: list[Table] = []
     for file, table in zip(description.files, tables, strict=True):
         rows = len(next(iter(table.values())))
-        parts.append(table | {name: np.full(rows, value) for name, value in file.adds.items()})
+        parts.append(table | {name: np.full(rows, value) for name, value in file.constants.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

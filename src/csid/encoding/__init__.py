@@ -1,8 +1,8 @@
-"""From a table to levels and weights: `w_n(x)` of every predictor, fitted on training rows only."""
+"""Encode a table: the level weights `w_n(x)` of every predictor, fitted on training rows only."""
 
 from csid.encoding.columns import any_missing, column_threads
 from csid.encoding.counts import LevelCounts
-from csid.encoding.encoding import EncodedRows, Encoding, fit_encoding, moved_factor, refine
+from csid.encoding.encoding import EncodedRows, Encoding, Levels, fit_encoding, interpolate_factor, refine
 from csid.encoding.modes import CategoricalMode, Interpolation, Missing, Mode, OrdinalMode
 from csid.encoding.moments import Moments
 from csid.encoding.sketch import ColumnSketch, TableSketch
@@ -14,6 +14,7 @@ __all__ = [
     "Encoding",
     "Interpolation",
     "LevelCounts",
+    "Levels",
     "Missing",
     "Mode",
     "Moments",
@@ -22,6 +23,6 @@ __all__ = [
     "any_missing",
     "column_threads",
     "fit_encoding",
-    "moved_factor",
+    "interpolate_factor",
     "refine",
 ]

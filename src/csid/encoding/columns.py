@@ -1,6 +1,6 @@
-"""Any table as columns: numbers with NaN for missing, or values with None for missing.
+"""Read any table column by column: numbers with NaN for missing, or values with None for missing.
 
-pandas, polars and Arrow tables are read through narwhals, arrays through NumPy.
+narwhals reads pandas, polars and Arrow tables; NumPy reads arrays.
 """
 
 from collections import deque
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 MapColumns = Callable[[Callable[..., None], Iterable[Any], Iterable[Any]], Iterable[None]]
-"""What calls a function for every column and what belongs to it: `map`, or that of a pool of threads."""
+"""Calls a function for every column: `map`, or the map of a thread pool."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One predictor as it came.
+    """One predictor of a table, not yet encoded.
 
-    label : how messages call it, such as `column 'age'` or `column 3`.
+    label : its name in error messages, such as `column 'age'` or `column 3`.
     data : (M,) float64 with NaN for missing, or a list of values with None for missing.
     """
 
@@ -37,7 +37,7 @@ class Column:
         return isinstance(self.data, np.ndarray)
 
     def numbers(self) -> Array:
-        """The column as float64; an error names the first cell that is no finite number."""
+        """The column as float64. An error names the first cell that is not a finite number."""
         if not isinstance(self.data, np.ndarray):
             for row, value in enumerate(self.data):
                 if value is not None:
@@ -56,7 +56,7 @@ class Column:
         return self.data
 
     def values(self) -> list[Any]:
-        """The column as category values of one kind, with None for missing."""
+        """The column as category values of one type, with None for missing."""
         if isinstance(self.data, np.ndarray):
             numbers = self.numbers()
             return [None if np.isnan(v) else int(v) if v.is_integer() else v for v in numbers.tolist()]
@@ -71,7 +71,7 @@ class Column:
 
 
 def kinds_of(values: Iterable[Any], label: str) -> dict[str, tuple[int, Any]]:
-    """The kinds of values that there are, and of each the first with its place; None is of no kind."""
+    """Each kind of value that occurs, with the position and value of its first occurrence. None has no kind."""
     kinds: dict[str, tuple[int, Any]] = {}
     for m, value in enumerate(values):
         if value is not None:
@@ -80,7 +80,7 @@ def kinds_of(values: Iterable[Any], label: str) -> dict[str, tuple[int, Any]]:
 
 
 def is_table(X: Any) -> bool:
-    """Whether X is a data frame of any library that narwhals reads."""
+    """Whether X is a data frame that narwhals reads."""
     return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
 
 
@@ -97,7 +97,7 @@ def read_columns(X: Any) -> Iterator[Column]:
 
 @contextmanager
 def column_threads(count: int) -> Iterator[MapColumns]:
-    """What maps over columns in threads, as many at a time, and reads no column before a thread is free for it."""
+    """A map over columns that runs in `count` threads, and reads a column only once a thread is free for it."""
     if count == 1:
         yield map
         return
@@ -115,7 +115,7 @@ def column_threads(count: int) -> Iterator[MapColumns]:
 
 
 def any_missing(X: Any) -> bool:
-    """Whether some cell of a table is missing."""
+    """Whether any cell of a table is missing."""
     return any(
         bool(np.isnan(column.numbers()).any()) if column.is_numeric else None in column.values()
         for column in read_columns(X)
@@ -151,12 +151,12 @@ def _wrong_type(label: str, dtype: Any) -> TypeError:
 
 
 def _without_missing(values: list[Any]) -> list[Any]:
-    """None for whatever a library calls missing: None, NaN, NA and NaT."""
+    """Replace every missing value (None, NaN, NA, NaT) by None."""
     return [None if _is_missing(value) else value for value in values]
 
 
 def _infer(values: list[Any], label: str) -> Array | list[Any]:
-    """Python objects that are all numbers become an array; other values stay as they are."""
+    """Python objects as an array if all are numbers, else unchanged."""
     numeric = True
     for m, value in enumerate(values):
         numeric &= value is None or _kind(value, label, m) == "number"
@@ -164,7 +164,7 @@ def _infer(values: list[Any], label: str) -> Array | list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    if isinstance(value, str):  # nearly every cell of a column of objects, and the other questions are slow
+    if isinstance(value, str):  # most object cells are strings, and the checks below are slow
         return False
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
@@ -187,6 +187,6 @@ def _kind(value: Any, label: str, row: int) -> str:
 
 
 def describe(value: Any) -> str:
-    """A cell and its type, shortened for a message."""
+    """A cell and its type, shortened for an error message."""
     text = repr(value)
     return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"

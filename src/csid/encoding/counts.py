@@ -1,4 +1,4 @@
-"""How often each level occurs: the marginals p_n, from parts of the rows that are counted apart."""
+"""Count how often each level occurs: the marginals p_n, from parts of the rows that can be counted separately."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.positions import as_numbers
+from csid._kernels.positions import as_numbers
 from csid.encoding.columns import MapColumns
 from csid.encoding.modes import Mode
 
@@ -14,10 +14,10 @@ Array = NDArray[np.float64]
 
 
 class LevelCounts:
-    """The sums of w_n over rows, which may be counted in parts and merged.
+    """Sums of w_n over rows, counted in parts and merged.
 
-    totals : N arrays (I_n,). Without weights they are exact, in whatever parts the rows came: a position is a multiple
-    of 2^-16, and sums of these stay exact up to 10^11 rows.
+    totals : N arrays (I_n,). Without weights they are exact however the rows are split: positions are multiples of
+        2^-16, and their sums stay exact up to 10^11 rows.
     """
 
     def __init__(self, modes: Sequence[Mode]) -> None:
@@ -31,7 +31,7 @@ class LevelCounts:
         weights: Array | None = None,
         map_columns: MapColumns = map,
     ) -> None:
-        """Count rows: codes (M, N), positions (M, N) or (0, N); missing cells count for no level."""
+        """Count rows with codes (M, N) and positions (M, N) or (0, N). Missing cells are not counted."""
 
         def count(n: int, total: Array) -> None:
             total += level_sums(codes[:, n], positions[:, n] if self._linear[n] else None, weights, len(total))
@@ -46,12 +46,15 @@ class LevelCounts:
         return self
 
     def marginals(self) -> tuple[Array, ...]:
-        """p_n of every mode; where it was never observed, all levels are alike."""
+        """p_n of every mode. A mode that was never observed has a uniform marginal."""
         return tuple(as_marginal(total) for total in self.totals)
 
 
 def level_sums(codes: NDArray[Any], positions: NDArray[Any] | None, weights: Array | None, levels: int) -> Array:
-    """The sum of w(x) over rows; positions : towards the next level, None where all are on a level."""
+    """The sum of w(x) over rows.
+
+    positions : (M,) position between a level and the next; None when every value is on a level.
+    """
     sums = np.bincount(codes, weights=weights, minlength=levels + 1).astype(np.float64)
     if positions is not None:
         t = as_numbers(positions)
@@ -62,6 +65,6 @@ def level_sums(codes: NDArray[Any], positions: NDArray[Any] | None, weights: Arr
 
 
 def as_marginal(sums: Array) -> Array:
-    """Shares of the levels."""
+    """Normalise sums over levels to a distribution."""
     total = sums.sum()
     return sums / total if total > 0 else np.full(len(sums), 1.0 / len(sums))

@@ -1,33 +1,34 @@
-"""A whole table encoded: the modes of all predictors and the marginals of their levels."""
+"""Encode a whole table: the modes of all predictors and the marginals of their levels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.positions import STEPS
-from csid._fit.problem import Codes, Positions
+from csid._kernels.positions import STEPS
 from csid.encoding.columns import Column, MapColumns, read_columns
 from csid.encoding.counts import as_marginal, level_sums
 from csid.encoding.modes import Interpolation, Missing, Mode, OrdinalMode, fit_mode
 
 Array = NDArray[np.float64]
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
+Positions = NDArray[np.float32] | NDArray[np.uint16]
 
 _ROWS_PER_LEVEL_AND_PREDICTOR = 4
 _FEWEST_AUTO_LEVELS, _MOST_AUTO_LEVELS = 16, 255
-_FARTHEST = 4.0
+_LARGEST_STANDARDISED = 4.0
 
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Where each cell falls.
+    """The level of each cell, and its position towards the next.
 
-    codes : (M, N) uint8 or uint16, `I_n` for a missing cell or a category never seen.
-    fractions : (M, N) position towards the next level; (0, N) when every mode is constant.
-        As it falls, in single precision; of training rows a multiple of 2^-16, as a float32 or as a uint16 ("short").
+    codes : (M, N) uint8 or uint16; `I_n` for a missing cell or an unseen category.
+    fractions : (M, N) position from 0 to 1 towards the next level; (0, N) when every mode is constant.
+        float32; in training rows a multiple of 2^-16, as float32 or as uint16 ("short").
     """
 
     codes: Codes
@@ -53,35 +54,53 @@ class Encoding:
         return np.array([mode.n_ordered for mode in self.modes], dtype=np.intp)
 
     @cached_property
-    def scores(self) -> tuple[Array, ...]:
-        """N arrays (I_n,): values of the levels of numbers, of zero mean and unit variance over the cells, and cut off.
+    def standardised_levels(self) -> tuple[Array, ...]:
+        """N arrays (I_n,): level values of zero mean and unit variance under the marginal, clipped to [-4, 4].
 
-        Levels without a value, and predictors without variance, have zeros.
+        Zero for levels without a numeric value, and for predictors without variance.
         """
-        return tuple(_scores(mode, p) for mode, p in zip(self.modes, self.marginals, strict=True))
+        return tuple(_standardised_levels(mode, p) for mode, p in zip(self.modes, self.marginals, strict=True))
 
     def encode(self, X: Any, n_rows: int) -> EncodedRows:
-        """Levels of the rows of X, and positions between levels."""
+        """Levels of the rows of X, and their positions between levels."""
         return _encode(self.modes, X, n_rows, steps=0)
 
     def encode_training(self, X: Any, n_rows: int) -> EncodedRows:
-        """The same of rows to train on, whose positions are rounded."""
+        """The same for training rows, whose positions are rounded to multiples of 2^-16."""
         return _encode(self.modes, X, n_rows)
 
 
-def _scores(mode: Mode, p: Array) -> Array:
-    scores = np.zeros(mode.n_levels)
-    share = p[: mode.n_ordered]
-    if not isinstance(mode, OrdinalMode) or share.sum() == 0.0:
-        return scores
-    share = share / share.sum()
+def _standardised_levels(mode: Mode, p: Array) -> Array:
+    standardised = np.zeros(mode.n_levels)
+    weights = p[: mode.n_ordered]
+    if not isinstance(mode, OrdinalMode) or weights.sum() == 0.0:
+        return standardised
+    weights = weights / weights.sum()
     largest = float(np.abs(mode.grid).max())
-    values = mode.grid / largest if largest > 0.0 else mode.grid  # squares of what is huge or tiny have no number
-    values = values - share @ values
-    deviation = np.sqrt(share @ values**2)
+    values = mode.grid / largest if largest > 0.0 else mode.grid  # squares of huge or tiny numbers leave the range
+    values = values - weights @ values
+    deviation = np.sqrt(weights @ values**2)
     if deviation > 0.0:
-        scores[: mode.n_ordered] = np.clip(values / deviation, -_FARTHEST, _FARTHEST)
-    return scores
+        limits = -_LARGEST_STANDARDISED, _LARGEST_STANDARDISED
+        standardised[: mode.n_ordered] = np.clip(values / deviation, *limits)
+    return standardised
+
+
+class Levels(NamedTuple):
+    """How predictors are encoded.
+
+    most : the largest number of levels of a numeric predictor, or an `Encoding` whose levels are used.
+    """
+
+    most: int | Literal["auto"] | Encoding
+    interpolation: Interpolation
+    missing: Missing
+
+    def most_of(self, n_rows: int, n_predictors: int) -> int:
+        """The largest number of levels of a numeric predictor fitted to `n_rows` rows."""
+        if isinstance(self.most, Encoding):
+            raise TypeError("the levels are given as an Encoding, so their number is not chosen from the rows.")
+        return auto_levels(n_rows, n_predictors) if self.most == "auto" else self.most
 
 
 def fit_encoding(
@@ -90,9 +109,7 @@ def fit_encoding(
     names: Sequence[str],
     weights: Array,
     train: NDArray[np.intp],
-    levels: int | Literal["auto"],
-    interpolation: Interpolation,
-    missing: Missing,
+    levels: Levels,
     categorical: Sequence[bool | None],
     map_columns: MapColumns = map,
 ) -> tuple[Encoding, EncodedRows]:
@@ -100,11 +117,12 @@ def fit_encoding(
 
     Parameters
     ----------
-    weights : (M,) sample weights; train : indices of the rows that levels and marginals are fitted on.
-    categorical : for each predictor True, False, or None to go by the type of its column.
-    map_columns : such as `column_threads` has.
+    weights : (M,) sample weights
+    train : indices of the rows that levels and marginals are fitted on
+    categorical : for each predictor True, False, or None to decide by the type of its column
+    map_columns : such as the one from `column_threads`
     """
-    most = auto_levels(len(train), len(names)) if levels == "auto" else levels
+    most = levels.most_of(len(train), len(names))
     mass = None if np.ptp(weights[train]) == 0 else weights[train]
     some = None if len(train) == n_rows else train
     fitted: dict[int, Mode] = {}
@@ -112,7 +130,7 @@ def fit_encoding(
     def fit(n: int, column: Column) -> None:
         flag = categorical[n]
         is_category = not column.is_numeric if flag is None else flag
-        fitted[n] = fit_mode(column, some, names[n], mass, most, interpolation, missing, is_category)
+        fitted[n] = fit_mode(column, some, names[n], mass, most, levels.interpolation, levels.missing, is_category)
 
     for _ in map_columns(fit, range(len(names)), read_columns(X)):
         pass
@@ -122,9 +140,10 @@ def fit_encoding(
 
 
 def refine(encodings: Sequence[Encoding], X: Any, n_rows: int, weights: Array) -> Encoding:
-    """The levels of several encodings of a table together, and its marginals on them; for linear interpolation.
+    """The union of the levels of several encodings of a table, with its marginals on them; for linear interpolation.
 
-    What is linear between the levels of one of them is so between these as well: a factor moves over without error.
+    A function that is linear between the levels of one encoding is also linear between those of the union, so factors
+    are interpolated without error.
     """
     modes = refined_modes(encodings)
     rows, train = _encode(modes, X, n_rows), np.flatnonzero(weights)
@@ -133,7 +152,7 @@ def refine(encodings: Sequence[Encoding], X: Any, n_rows: int, weights: Array) -
 
 
 def refined_modes(encodings: Sequence[Encoding]) -> tuple[Mode, ...]:
-    """The levels of several encodings together."""
+    """The union of the levels of several encodings."""
     return tuple(_refined(modes) for modes in zip(*(encoding.modes for encoding in encodings), strict=True))
 
 
@@ -146,8 +165,8 @@ def _refined(modes: Sequence[Mode]) -> Mode:
     )
 
 
-def moved_factor(A: Array, old: Mode, new: Mode) -> Array:
-    """A factor (I, F) of a mode on the levels of a refined one."""
+def interpolate_factor(A: Array, old: Mode, new: Mode) -> Array:
+    """A factor (I, F) on the levels of a mode, interpolated to those of a refined mode."""
     if not isinstance(old, OrdinalMode) or not isinstance(new, OrdinalMode):
         return A
     columns = [np.interp(new.grid, old.grid, column[: len(old.grid)]) for column in A.T]
@@ -155,7 +174,7 @@ def moved_factor(A: Array, old: Mode, new: Mode) -> Array:
 
 
 def auto_levels(n_rows: int, n_predictors: int) -> int:
-    """Levels for `levels="auto"`: a quarter of the rows per predictor, from 16 to 255 (a byte a code)."""
+    """Levels for `levels="auto"`: one for every 4 rows per predictor, from 16 to 255 (one byte per code)."""
     wanted = n_rows // (_ROWS_PER_LEVEL_AND_PREDICTOR * n_predictors)
     return min(max(wanted, _FEWEST_AUTO_LEVELS), _MOST_AUTO_LEVELS)
 
@@ -171,7 +190,7 @@ def _encode(
 
 
 def code_type(modes: Sequence[Mode]) -> type[np.uint8] | type[np.uint16]:
-    """A byte a cell where levels are few enough."""
+    """uint8 where every mode has at most 255 levels, else uint16."""
     return np.uint16 if max(mode.n_levels for mode in modes) > np.iinfo(np.uint8).max else np.uint8
 
 
@@ -183,9 +202,10 @@ def encode_columns(
     steps: int = STEPS,
     map_columns: MapColumns = map,
 ) -> None:
-    """Fill codes (M, N), and fractions, (M, N) or (0, N), with what a table has; `steps` : positions are rounded to.
+    """Fill codes (M, N) and fractions, (M, N) or (0, N), from a table.
 
-    map_columns : such as the map of a pool of threads.
+    steps : fractions are rounded to multiples of 1 / steps; 0 for no rounding.
+    map_columns : such as the map of a thread pool.
     """
 
     def encode(n: int, column: Column) -> None:

@@ -1,8 +1,8 @@
 """Lloyd-Max quantisation: the optimal levels of one continuous predictor.
 
-The optimum of the one-dimensional, weighted k-means problem is found exactly, by dynamic programming over the sorted
-values (Bellman 1973; Wang and Song 2011). The best last cell of a prefix moves monotonically with the prefix, so each
-layer is filled by divide and conquer in O(n log n).
+Dynamic programming over the sorted values solves the weighted one-dimensional k-means problem exactly (Bellman 1973;
+Wang and Song 2011). The start of the last cell moves monotonically with the length of the prefix, so divide and
+conquer fills each layer in O(n log n).
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.compiled import kernel
+from csid._kernels.compiled import kernel
 
 Array = NDArray[np.float64]
 
@@ -21,13 +21,15 @@ _FEWEST_SKETCH_POINTS, _MOST_SKETCH_POINTS = 2048, 4096
 def lloyd_max_levels(values: Array, weights: Array | None, levels: int) -> Array:
     """Sorted levels that minimise the weighted squared distance of the values to their nearest level.
 
-    A column with no more distinct values than levels keeps each of them. A long column is first reduced to a sketch of
-    weighted means over runs of neighbouring values, 16 runs a level (fewer beyond 256 levels), and the optimum is that
-    of the sketch.
+    If a column has no more distinct values than levels, they are its levels. A long column is first reduced to a
+    sketch of weighted means over runs of neighbouring values, 16 runs per level (fewer beyond 256 levels); the result
+    is then optimal for the sketch.
 
     Parameters
     ----------
-    values : (M,) finite numbers; weights : (M,) positive, or None for all alike; levels : most levels wanted.
+    values : (M,) finite numbers
+    weights : (M,) positive weights, or None for equal ones
+    levels : the largest number of levels
     """
     points, mass = distinct(values, weights)
     if len(points) <= levels:
@@ -42,7 +44,7 @@ def lloyd_max_levels(values: Array, weights: Array | None, levels: int) -> Array
 
 
 def distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
-    """The different values, sorted, and the mass of each; weights : None for all alike."""
+    """The distinct values, sorted, and the mass of each. weights : None for equal weights."""
     if weights is None:
         ordered = np.sort(values)
         differs = ordered[1:] != ordered[:-1]
@@ -57,7 +59,7 @@ def distinct(values: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 def scaled(points: Array) -> tuple[Array, int]:
-    """Points brought to at most one by a power of two, exactly, and its exponent: squares of large values overflow."""
+    """Points divided by a power of two to at most one, which is exact, and its exponent. Avoids overflow of squares."""
     exponent = int(np.frexp(np.abs(points).max())[1])
     return np.ldexp(points, -exponent), exponent
 
@@ -65,31 +67,31 @@ def scaled(points: Array) -> tuple[Array, int]:
 def reduced(points: Array, mass: Array, size: int) -> tuple[Array, Array]:
     """Means and masses of at most `size` runs, as dense as the cells of an optimal quantiser.
 
-    That is as the cube root of the density of the mass (Panter and Dite 1951). Runs of equal mass would blur the tails,
-    where levels are far apart and rows few.
+    That density is the cube root of the density of the mass (Panter and Dite 1951). Runs of equal mass would be too
+    coarse in the tails.
     """
-    between = mass[:1] if np.ptp(mass) == 0.0 else 0.5 * (mass[1:] + mass[:-1])  # a cube root takes long
+    between = mass[:1] if np.ptp(mass) == 0.0 else 0.5 * (mass[1:] + mass[:-1])  # cube roots are slow: take one
     steps = np.cbrt(between) * np.cbrt(np.diff(points)) ** 2
-    place = np.cumsum(np.minimum(steps / _largest_share(steps, size - 1), 1.0))
-    run = np.floor(np.append(0.0, place))
+    position = np.cumsum(np.minimum(steps / _step_limit(steps, size - 1), 1.0))
+    run = np.floor(np.append(0.0, position))
     return _means(points, mass, np.flatnonzero(np.diff(run, prepend=-1.0)))
 
 
-def _largest_share(parts: Array, size: int) -> float:
-    """The c with sum(min(parts, c)) = size c, so that one wide gap takes no more than one of `size` equal shares."""
-    split = np.partition(parts, -size)
+def _step_limit(steps: Array, size: int) -> float:
+    """The c with sum(min(steps, c)) = size c, so that a wide gap uses at most one of `size` runs."""
+    split = np.partition(steps, -size)
     largest = np.sort(split[-size:])
     without = (split[:-size].sum() + np.cumsum(largest))[::-1]  # the sum without the 0, 1, 2, ... largest
-    shares = without / np.arange(size, 0, -1)
-    return float(shares[np.argmax(largest[::-1] <= shares)])
+    limits = without / np.arange(size, 0, -1)
+    return float(limits[np.argmax(largest[::-1] <= limits)])
 
 
 def _means(points: Array, mass: Array, starts: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Weighted mean and mass of each run of points; taken about its first point, so that no other run costs digits."""
+    """Weighted mean and mass of each run of points, relative to its first point to avoid cancellation."""
     first = points[starts]
     total = np.add.reduceat(mass, starts)
-    beyond = points - np.repeat(first, np.diff(np.append(starts, len(points))))
-    return first + np.add.reduceat(mass * beyond, starts) / total, total
+    offsets = points - np.repeat(first, np.diff(np.append(starts, len(points))))
+    return first + np.add.reduceat(mass * offsets, starts) / total, total
 
 
 def _optimal_means(points: Array, mass: Array, levels: int) -> Array:
@@ -100,14 +102,14 @@ def _optimal_means(points: Array, mass: Array, levels: int) -> Array:
 
 
 def _sums_around(middle: int, terms: Array) -> Array:
-    """Sums up to each point, zero at the middle: what lies far out, to either side, costs the bulk no digits."""
+    """Sums up to each point, zero at the middle: outliers on either side do not cost the bulk any precision."""
     return np.concatenate([-np.cumsum(terms[:middle][::-1])[::-1], [0.0], np.cumsum(terms[middle:])])
 
 
 def _optimal_cells(sums: Array, levels: int) -> NDArray[np.intp]:
-    """Edges (levels + 1,) of the cells with the least total spread.
+    """Edges (levels + 1,) of the cells with the smallest total squared deviation.
 
-    sums : (3, n + 1), those of mass, mass x and mass x^2 over the points before each edge.
+    sums : (3, n + 1) of mass, mass x and mass x^2 over the points before each edge.
     """
     n = sums.shape[1] - 1
     w, s, q = sums[:, 1:] - sums[:, :1]
@@ -127,9 +129,9 @@ def _optimal_cells(sums: Array, levels: int) -> NDArray[np.intp]:
 
 @kernel
 def _add_a_cell(sums: Any, cost: Any, k: int, pending: Any, following: Any, starts: Any) -> None:
-    """Least spread `following[j]` of the first j points in k cells, the last from `starts[j]`, given that of k - 1.
+    """Smallest cost `following[j]` of the first j points in k cells, given `cost` of k - 1; the last from `starts[j]`.
 
-    Where the last cell begins never falls as j grows, so the middle j halves the choices of those on either side.
+    The start of the last cell never decreases with j, so solving the middle j halves the choices on either side.
     """
     n = len(cost) - 1
     pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = k, n, k - 1, n - 1
@@ -142,8 +144,8 @@ def _add_a_cell(sums: Any, cost: Any, k: int, pending: Any, following: Any, star
         for i in range(first, final + 1 if final < j else j):
             w = sums[0, j] - sums[0, i]
             s = sums[1, j] - sums[1, i]
-            spread = sums[2, j] - sums[2, i] - s * s / w if w > 0.0 else 0.0  # a mass may vanish beside the others
-            candidate = cost[i] + spread if spread > 0.0 else cost[i]
+            of_cell = sums[2, j] - sums[2, i] - s * s / w if w > 0.0 else 0.0  # a mass may round to zero
+            candidate = cost[i] + of_cell if of_cell > 0.0 else cost[i]
             if candidate < best:
                 best, at = candidate, i
         following[j], starts[j] = best, at

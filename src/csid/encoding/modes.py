@@ -1,4 +1,4 @@
-"""One predictor as one mode of the tensor: its levels, and where a value falls among them."""
+"""One predictor as one mode of the tensor: its levels, and how a value is encoded on them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.compiled import inner, kernel
+from csid._kernels.compiled import inner, kernel
 from csid.encoding.columns import Column, describe
 from csid.encoding.lloyd_max import lloyd_max_levels
 
@@ -18,14 +18,16 @@ Missing = Literal["marginalize", "level"]
 _SEARCHED_TOGETHER = 256
 
 MOST_LEVELS = 65_535
-"""Codes are at most 16 bits wide, and one code is kept for missing cells."""
+"""Codes have at most 16 bits, and one code is reserved for missing cells."""
 
 
 @dataclass(frozen=True)
 class OrdinalMode:
-    """A number: `grid` (G,) sorted levels; between them the nearest counts, or with `linear` the two neighbours share.
+    """A numeric predictor.
 
-    `missing_level` adds a level of its own, without neighbours, for missing cells.
+    grid : (G,) sorted levels.
+    linear : whether a value between two levels is interpolated between them, or takes the nearest.
+    missing_level : whether missing cells have a level of their own, without neighbours.
     """
 
     name: str
@@ -46,8 +48,11 @@ class OrdinalMode:
         return [*self.grid.tolist(), *([None] if self.missing_level else [])]
 
     def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[Any] | None, steps: int = 0) -> None:
-        """Fill the column of codes, and that of fractions for a linear mode, rounded to so many steps if any."""
-        missing = len(self.grid)  # its own level, or the code behind the last one
+        """Fill a column of codes, and for a linear mode one of fractions.
+
+        steps : fractions are rounded to multiples of 1 / steps; 0 for no rounding.
+        """
+        missing = len(self.grid)  # the level of missing cells if there is one, else the code after the last level
         values = column.numbers()
         if fractions is None:
             beyond_middles = np.nextafter(0.5 * self.grid[1:] + 0.5 * self.grid[:-1], np.inf)
@@ -59,9 +64,10 @@ class OrdinalMode:
 
 @dataclass(frozen=True)
 class CategoricalMode:
-    """A category: `categories`, in order of their levels; one never seen, or missing, has no level.
+    """A categorical predictor. Unseen categories, and missing cells without `missing_level`, have no level.
 
-    `missing_level` adds a level for missing cells.
+    categories : in the order of their levels.
+    missing_level : whether missing cells have a level of their own.
     """
 
     name: str
@@ -87,21 +93,21 @@ class CategoricalMode:
         return levels
 
     def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[Any] | None, steps: int = 0) -> None:
-        """Fill the column of codes."""
+        """Fill a column of codes."""
         levels, unseen = self._level_of, self.n_levels
         values = column.values()
-        self._check_words_or_numbers(column.label, values)
+        self._check_type(column.label, values)
         codes[:] = [levels.get(value, unseen) for value in values]
 
-    def _check_words_or_numbers(self, label: str, values: list[Any]) -> None:
-        """Numbers where words were seen in training, or words where numbers, would all pass for unseen categories."""
+    def _check_type(self, label: str, values: list[Any]) -> None:
+        """Reject numbers in place of text, or text in place of numbers: every value would be an unseen category."""
         row = next((m for m, value in enumerate(values) if value is not None), None)
         if row is None or not self.categories:
             return
         if isinstance(values[row], str) != isinstance(self.categories[0], str):
             raise ValueError(
-                f"{label} holds {describe(values[row])} in row {row}, but its categories in training were such as "
-                f"{describe(self.categories[0])}: convert the column to the type that it had."
+                f"{label} holds {describe(values[row])} in row {row}, but its training categories are like "
+                f"{describe(self.categories[0])}: convert the column to the type used in training."
             )
 
 
@@ -118,14 +124,14 @@ def fit_mode(
     missing: Missing,
     categorical: bool,
 ) -> Mode:
-    """Levels of one predictor from its training rows, with their weights; `train` is None for all rows."""
+    """Fit the mode of one predictor to its weighted training rows; `train` is None for all rows."""
     if categorical:
         return categorical_mode(name, column.label, *categories_of(column, train), missing)
     return ordinal_mode(name, *numbers_of(column, train, weights), levels, interpolation, missing)
 
 
 def categories_of(column: Column, train: NDArray[np.intp] | None) -> tuple[set[Any], bool]:
-    """The values of a category in some rows, by default all, and whether it is missing in any."""
+    """The distinct values of a category in the training rows, and whether any of these is missing."""
     values = column.values()
     seen = set(values if train is None else [values[m] for m in train])
     return seen - {None}, None in seen
@@ -134,7 +140,7 @@ def categories_of(column: Column, train: NDArray[np.intp] | None) -> tuple[set[A
 def numbers_of(
     column: Column, train: NDArray[np.intp] | None, weights: Array | None
 ) -> tuple[Array, Array | None, bool]:
-    """The observed numbers in some rows, by default all, their weights, and whether any is missing."""
+    """The observed numbers in the training rows, their weights, and whether any number is missing."""
     numbers = column.numbers() if train is None else column.numbers()[train]
     absent = np.isnan(numbers)
     if not absent.any():
@@ -143,7 +149,7 @@ def numbers_of(
 
 
 def categorical_mode(name: str, label: str, seen: set[Any], any_missing: bool, missing: Missing) -> CategoricalMode:
-    """The mode of a category with these values."""
+    """The mode of a category with the values `seen`."""
     categories = tuple(sorted(seen))
     mode = CategoricalMode(name, categories, missing == "level" and any_missing and bool(categories))
     if mode.n_levels > MOST_LEVELS:
@@ -164,7 +170,7 @@ def ordinal_mode(
     interpolation: Interpolation,
     missing: Missing,
 ) -> OrdinalMode:
-    """The mode of a number with these observed values."""
+    """The mode of a number with the values `observed`."""
     if len(observed) == 0:
         return OrdinalMode(name, np.zeros(1), False, False)
     missing_level = missing == "level" and any_missing
@@ -174,9 +180,9 @@ def ordinal_mode(
 
 @inner
 def _last_up_to(grid: Any, values: Any, start: int, n: int, at: Any) -> None:
-    """at[r] = the last of sorted numbers that is at most value start + r, or the first where none is.
+    """at[r] = index of the last number of a sorted grid that is <= value start + r, or 0 if none is.
 
-    All values take each step of their searches together, which leaves no branch to guess.
+    All binary searches take each step together, so there is no branch to mispredict.
     """
     for r in range(n):
         at[r] = 0
@@ -191,7 +197,7 @@ def _last_up_to(grid: Any, values: Any, start: int, n: int, at: Any) -> None:
 
 @kernel
 def _nearest_level(values: Any, firsts: Any, missing: int, codes: Any) -> None:
-    """`firsts` : the least number of each level; of the first, minus infinity."""
+    """`firsts` : the smallest number of each level; minus infinity for the first level."""
     at = np.empty(_SEARCHED_TOGETHER, np.uint32)
     for start in range(0, len(values), _SEARCHED_TOGETHER):
         n = min(_SEARCHED_TOGETHER, len(values) - start)
@@ -204,7 +210,7 @@ def _nearest_level(values: Any, firsts: Any, missing: int, codes: Any) -> None:
 def _neighbouring_levels(
     values: Any, grid: Any, missing: int, steps: int, step: float, codes: Any, fractions: Any
 ) -> None:
-    """Positions are rounded to multiples of 1 / steps below one, if any, and written with that multiple as `step`."""
+    """Fractions are rounded to multiples of 1 / steps, below one, and written in units where 1 / steps is `step`."""
     last = len(grid) - 1
     at = np.empty(_SEARCHED_TOGETHER, np.uint32)
     for start in range(0, len(values), _SEARCHED_TOGETHER):

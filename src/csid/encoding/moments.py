@@ -1,19 +1,20 @@
-"""Mean and standard deviation of targets whose rows come in parts."""
+"""Mean and standard deviation of targets, from parts of the rows."""
 
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.problem import sums_over_rows
+from csid._kernels.sums import sums_over_rows
 
 Array = NDArray[np.float64]
 
 
 class Moments:
-    """Weight, mean and squares about the mean of each output, which may be found in parts and merged.
+    """Weight, mean and sum of squared deviations of each output, computed in parts and merged.
 
-    Squares are in units of the largest target so far, as those of very large or small ones leave the range of floats.
+    Squares are in units of `unit`, the largest deviation so far, because squares of very large or small numbers leave
+    the range of floats.
     """
 
     def __init__(self, n_outputs: int) -> None:
@@ -28,28 +29,28 @@ class Moments:
         part.weight = float(weights.sum())
         if part.weight > 0.0:
             part.mean = np.average(targets, weights=weights, axis=0)
-            apart = targets - part.mean
-            part.unit = np.abs(apart).max(axis=0)
-            part.squares = sums_over_rows(weights, (apart / _divisor(part.unit)) ** 2)
+            deviations = targets - part.mean
+            part.unit = np.abs(deviations).max(axis=0)
+            part.squares = sums_over_rows(weights, (deviations / _divisor(part.unit)) ** 2)
             self.merge(part)
 
     def merge(self, other: "Moments") -> Self:
         """Add the moments of other rows (Chan, Golub and LeVeque 1979)."""
         if other.weight == 0.0:
             return self
-        together = self.weight + other.weight
+        total = self.weight + other.weight
         step = (other.mean - self.mean) * (self.weight > 0.0)
         unit = np.maximum.reduce([self.unit, other.unit, np.abs(step)])
         own, others, between = (each / _divisor(unit) for each in (self.unit, other.unit, step))
         self.squares = (
-            self.squares * own**2 + other.squares * others**2 + between**2 * self.weight * other.weight / together
+            self.squares * own**2 + other.squares * others**2 + between**2 * self.weight * other.weight / total
         )
-        self.mean = other.mean + (self.mean - other.mean) * (self.weight / together)
-        self.weight, self.unit = together, unit
+        self.mean = other.mean + (self.mean - other.mean) * (self.weight / total)
+        self.weight, self.unit = total, unit
         return self
 
     def centre_and_scale(self) -> tuple[Array, Array]:
-        """Mean and standard deviation of each output; a constant output is not scaled."""
+        """Mean and standard deviation of each output; the scale of a constant output is 1."""
         scale = self.unit * np.sqrt(self.squares / self.weight)
         return self.mean, np.where(scale > 1e-12 * np.abs(self.mean), scale, 1.0)
 

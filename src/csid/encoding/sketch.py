@@ -1,18 +1,18 @@
-"""A table in one pass, whose parts may be read apart: what the levels of each predictor need of its rows.
+"""Sketch a table in one pass, in parts that can be read separately: all that the levels of each predictor need.
 
-A number is summed up by weighted means of neighbouring values, as many as a column has different ones, at most some
-thousands: with fewer different values than that the levels are those of the whole column. Sums of equally many parts
-are merged, as bits carry in a counter, so that of M rows each was merged with others log M times only.
+A numeric column is summarised by weighted means of neighbouring values, at most 2^14 of them. With fewer distinct
+values the sketch is exact. Sketches of equally many parts are merged like the bits of a binary counter, so each of M
+rows takes part in only log M merges.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid.encoding.columns import Column, MapColumns, describe, kinds_of, read_columns
-from csid.encoding.encoding import auto_levels
+from csid.encoding.encoding import Levels
 from csid.encoding.lloyd_max import distinct, reduced, scaled
 from csid.encoding.modes import (
     MOST_LEVELS,
@@ -29,13 +29,14 @@ Array = NDArray[np.float64]
 Points = tuple[Array, Array]
 
 SKETCH_POINTS = 1 << 14
-"""Most different numbers of a column that are kept as they are."""
+"""Up to this many distinct values of a column, its sketch is exact."""
 
 
 class ColumnSketch:
-    """What the levels of one predictor need of the rows seen so far.
+    """Summary of one column, from which its levels are fitted.
 
-    label : how messages call the column; categorical : True, False, or None to go by the type of its values.
+    label : the name of the column in error messages.
+    categorical : True, False, or None to decide by the type of its values.
     """
 
     def __init__(self, label: str, categorical: bool | None = None) -> None:
@@ -44,10 +45,10 @@ class ColumnSketch:
         self.is_category: bool | None = None
         self.any_missing = False
         self.categories: set[Any] = set()
-        self._sums: list[Points | None] = []
+        self.sums: list[Points | None] = []
 
     def update(self, column: Column, train: NDArray[np.intp] | None = None, weights: Array | None = None) -> None:
-        """Add some rows of a part, by default all, with their weights, by default alike."""
+        """Add rows of a part: `train`, or all; with their weights, or equal ones."""
         part = ColumnSketch(column.label, self.categorical)
         part.is_category = not column.is_numeric if self.categorical is None else self.categorical
         if part.is_category:
@@ -55,27 +56,27 @@ class ColumnSketch:
         else:
             observed, mass, part.any_missing = numbers_of(column, train, weights)
             if len(observed):
-                part._sums = [_bounded(*distinct(observed, mass))]
+                part.sums = [_bounded(*distinct(observed, mass))]
         self.label = column.label
         self.merge(part)
 
     def merge(self, other: "ColumnSketch") -> Self:
-        """Add the rows of another sketch of the column; a part in which it is missing throughout has no type."""
-        if self._is_empty and (self.is_category is None or not other._is_empty):
+        """Add the rows of another sketch of the column. A part in which every cell is missing has no type."""
+        if self.is_empty and (self.is_category is None or not other.is_empty):
             self.is_category = other.is_category
-        elif self.is_category != other.is_category and not other._is_empty:
+        elif self.is_category != other.is_category and not other.is_empty:
             raise self._mixed("numbers", describe(min(self.categories or other.categories, key=str)))
         self.any_missing |= other.any_missing
         self.categories |= other.categories
         if len(self.categories) > MOST_LEVELS:
             self.mode("", 1, "constant", "marginalize")
-        for level, sums in enumerate(other._sums):
+        for level, sums in enumerate(other.sums):
             if sums is not None:
                 self._carry(sums, level)
         return self
 
     def mode(self, name: str, levels: int, interpolation: Interpolation, missing: Missing) -> Mode:
-        """The levels of the predictor."""
+        """The mode of the predictor, with its levels."""
         if self.is_category:
             kinds = kinds_of(sorted(self.categories, key=str), self.label)
             if len(kinds) > 1:
@@ -85,12 +86,12 @@ class ColumnSketch:
 
     @property
     def points(self) -> Points:
-        """The numbers seen, or means of them, sorted, and their masses."""
-        return _together([sums for sums in self._sums if sums is not None])
+        """The sorted values seen, or weighted means of neighbouring ones, and their masses."""
+        return _merged([sums for sums in self.sums if sums is not None])
 
     @property
-    def _is_empty(self) -> bool:
-        return not self.categories and not self._sums
+    def is_empty(self) -> bool:
+        return not self.categories and not self.sums
 
     def _mixed(self, one: str, other: str) -> ValueError:
         return ValueError(
@@ -99,26 +100,26 @@ class ColumnSketch:
         )
 
     def _carry(self, sums: Points, level: int) -> None:
-        while level < len(self._sums):
-            own = self._sums[level]
+        while level < len(self.sums):
+            own = self.sums[level]
             if own is None:
                 break
-            sums, self._sums[level] = _bounded(*_together([own, sums])), None
+            sums, self.sums[level] = _bounded(*_merged([own, sums])), None
             level += 1
-        self._sums += [None] * (level + 1 - len(self._sums))
-        self._sums[level] = sums
+        self.sums += [None] * (level + 1 - len(self.sums))
+        self.sums[level] = sums
 
     def __getstate__(self) -> dict[str, Any]:
-        """As it travels between processes: one sum for all that were carried."""
-        several = sum(sums is not None for sums in self._sums) > 1
-        sums = [*[None] * (len(self._sums) - 1), _bounded(*self.points)] if several else self._sums
-        return self.__dict__ | {"_sums": sums}
+        """Pickle one merged sketch in place of those of all levels."""
+        several = sum(sums is not None for sums in self.sums) > 1
+        sums = [*[None] * (len(self.sums) - 1), _bounded(*self.points)] if several else self.sums
+        return self.__dict__ | {"sums": sums}
 
 
 class TableSketch:
     """Sketches of all predictors.
 
-    n_rows : rows seen; categorical : for each predictor True, False, or None to go by the type of its column.
+    n_rows : rows seen; categorical : for each predictor True, False, or None to decide by the type of its column.
     """
 
     def __init__(self, names: Sequence[str], categorical: Sequence[bool | None]) -> None:
@@ -134,9 +135,9 @@ class TableSketch:
         train: NDArray[np.intp] | None = None,
         map_columns: MapColumns = map,
     ) -> None:
-        """Add a table of so many rows, or those of them that are trained on.
+        """Add a table of `n_rows` rows, or only its training rows.
 
-        weights : (M,) of all its rows, None for all alike. map_columns : such as the map of a pool of threads.
+        weights : (M,) of all rows, None for equal weights. map_columns : such as the map of a thread pool.
         """
         self.n_rows += n_rows if train is None else len(train)
         mass = weights if weights is None or train is None else weights[train]
@@ -150,21 +151,21 @@ class TableSketch:
             own.merge(more)
         return self
 
-    def modes(self, levels: int | Literal["auto"], interpolation: Interpolation, missing: Missing) -> tuple[Mode, ...]:
-        """The levels of all predictors; their marginals are counted as rows are encoded: `LevelCounts`."""
-        most = auto_levels(self.n_rows, len(self.names)) if levels == "auto" else levels
+    def modes(self, levels: Levels) -> tuple[Mode, ...]:
+        """The modes of all predictors. `LevelCounts` counts their marginals while rows are encoded."""
+        most = levels.most_of(self.n_rows, len(self.names))
         return tuple(
-            sketch.mode(name, most, interpolation, missing)
+            sketch.mode(name, most, levels.interpolation, levels.missing)
             for sketch, name in zip(self.columns, self.names, strict=True)
         )
 
 
-def _together(several: Sequence[Points]) -> Points:
-    if not several:
+def _merged(parts: Sequence[Points]) -> Points:
+    if not parts:
         return np.empty(0), np.empty(0)
-    if len(several) == 1:
-        return several[0]
-    points, mass = (np.concatenate(arrays) for arrays in zip(*several, strict=True))
+    if len(parts) == 1:
+        return parts[0]
+    points, mass = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return distinct(points, mass)
 
 

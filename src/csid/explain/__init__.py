@@ -1,4 +1,4 @@
-"""Reading a model: what its factors say, how far they can be trusted, and what each predictor does to a prediction."""
+"""Explanations of a fitted model: its factors, whether they are unique, and the effects of each predictor."""
 
 from csid.explain.bands import Band
 from csid.explain.counterfactuals import Counterfactual, Counterfactuals, counterfactuals

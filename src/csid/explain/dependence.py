@@ -1,7 +1,7 @@
 """How the prediction depends on one or two predictors: on average, and row by row. All exact.
 
-With the values of some predictors set, the others enter through one product per component: of their means for
-independent predictors, its mean over the rows of a data set, or that of one row.
+With the values of some predictors set, the others enter through one product per component: of their means if they are
+independent, its mean over the rows of a data set, or that of one row.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,17 +10,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from csid._fit.statistics import Workers, multiply
-from csid.cpd import CPD
+from csid._kernels.threads import Workers
 from csid.encoding import EncodedRows
-from csid.explain import fitted
-from csid.explain.bands import band, check_coverage
-from csid.explain.fitted import Feature
+from csid.explain.bands import Band, band, band_of_rows, check_coverage
+from csid.explain.batches import batches
+from csid.explain.features import Feature, positions
 from csid.explain.games import balanced
+from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
+from csid.tensor.cpd import CPD
+from csid.tensor.evaluation import multiply
 
 Array = NDArray[np.float64]
+
+_MIN_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,8 @@ class Dependence:
     """The mean prediction at the levels of one or two predictors.
 
     features : their names; levels : the levels of each, None for the level of missing cells.
-    values : (I_1,) or (I_1, I_2), with a last axis K where there are several outputs.
-    lower, upper : of the same shape, the interval over the posterior draws; None for a model without any.
+    values : (I_1,) or (I_1, I_2), with a last axis K if there are several outputs.
+    lower, upper : of the same shape, the interval over the posterior draws; None for a model without draws.
     """
 
     features: tuple[str, ...]
@@ -39,17 +42,17 @@ class Dependence:
     upper: Array | None = None
 
 
-def partial_dependence(model: Any, features: Feature | Sequence[Feature], *, coverage: float = 0.9) -> Dependence:
+def partial_dependence(model: Model, features: Feature | Sequence[Feature], *, coverage: float = 0.9) -> Dependence:
     """The mean prediction as one or two predictors vary, and the others follow their marginals independently.
 
     `b + sum_f V(:, f) A_n(i, f) prod_(j != n) p_j^T A_j(:, f)`, and likewise for two. Between levels it is linear for
-    a model with linear interpolation, so that the levels tell all.
+    a model with linear interpolation, so its values at the levels are all there is to know.
 
     Parameters
     ----------
     model : a fitted csid estimator.
     features : a predictor or two, by name or position.
-    coverage : share of the posterior draws in the interval of a Bayesian model.
+    coverage : fraction of the posterior draws in the interval of a Bayesian model.
 
     Examples
     --------
@@ -59,21 +62,22 @@ def partial_dependence(model: Any, features: Feature | Sequence[Feature], *, cov
     >>> np.diff(partial_dependence(model, "x1").values).round(1).tolist()
     [2.0, 2.0, 2.0]
     """
-    return _dependence(model, features, None, coverage)
+    return _dependence(fitted_model(model), features, None, coverage, threads_of(model))
 
 
 def empirical_dependence(
-    model: Any, features: Feature | Sequence[Feature], X: Any, *, coverage: float = 0.9
+    model: Model, features: Feature | Sequence[Feature], X: Any, *, coverage: float = 0.9
 ) -> Dependence:
     """The mean prediction over the rows of X as one or two predictors vary in all of them.
 
-    The others keep what they have together in X, and are not taken to be independent of each other. This is what
-    `sklearn.inspection.partial_dependence` does by brute force. Parameters are as in `partial_dependence`.
+    The other predictors keep their joint distribution in X; they are not assumed to be independent. This is what
+    `sklearn.inspection.partial_dependence` computes by brute force. Parameters are as in `partial_dependence`.
     """
-    return _dependence(model, features, fitted.encoded(model, X), coverage)
+    fitted = fitted_model(model)
+    return _dependence(fitted, features, fitted.encoded(X), coverage, threads_of(model))
 
 
-def ice_curves(model: Any, feature: Feature, X: Any, *, draws: bool = False, coverage: float = 0.9) -> Any:
+def ice_curves(model: Model, feature: Feature, X: Any, *, draws: bool = False, coverage: float = 0.9) -> Any:
     """Individual curves: the prediction for each row of X at every level of a predictor, (M, I_n) or (M, I_n, K).
 
     Their mean over rows is the empirical dependence. Missing cells are averaged over the marginals.
@@ -83,8 +87,8 @@ def ice_curves(model: Any, feature: Feature, X: Any, *, draws: bool = False, cov
     model : a fitted csid estimator.
     feature : a predictor, by name or position.
     X : data frame or array (M, N)
-    draws : also give the interval of each value over the posterior draws of a Bayesian model, as a `Band`.
-    coverage : share of the draws in that interval.
+    draws : return a `Band`: each value with its interval over the posterior draws of a Bayesian model.
+    coverage : fraction of the draws in that interval.
 
     Examples
     --------
@@ -94,19 +98,21 @@ def ice_curves(model: Any, feature: Feature, X: Any, *, draws: bool = False, cov
     >>> np.diff(ice_curves(model, "x1", [[1.0, 0.0], [3.0, 0.0]])).round().tolist()
     [[1.0, 1.0, 1.0], [3.0, 3.0, 3.0]]
     """
+    fitted = fitted_model(model)
     check_coverage(coverage)
-    rows = fitted.encoded(model, X)
-    (n,) = _positions(model, feature, most=1)
-    with Workers(model._threads()) as workers:
+    rows = fitted.encoded(X)
+    (n,) = _positions(fitted, feature, most=1)
+    with Workers(threads_of(model)) as workers:
         if not draws:
-            return fitted.shaped(model, _curves(balanced(model.cpd_), rows, n, workers))
-        tensors = [balanced(draw) for draw in fitted.draws(model)[0]]
+            return fitted.squeeze(_curves(balanced(fitted.tensor), rows, n, workers))
+        posterior = fitted.require_posterior("draws=True")
+        tensors = [balanced(draw) for draw in posterior.draws]
 
-        def each(some: EncodedRows) -> Array:
+        def of_draws(some: EncodedRows) -> Array:
             return np.array([_curves(tensor, some, n, workers) for tensor in tensors])
 
-        n_numbers = len(tensors[0].factors[n]) * tensors[0].n_outputs
-        return fitted.shaped_band(model, fitted.band_of_rows(model, rows, n_numbers, each, coverage))
+        size = len(tensors[0].factors[n]) * fitted.n_outputs
+        return Band(*map(fitted.squeeze, band_of_rows(of_draws, rows, size, posterior.weights, coverage)))
 
 
 def values_on_levels(tensor: CPD, features: tuple[int, ...], others: Array, some: slice = slice(None)) -> Array:
@@ -131,27 +137,29 @@ def _curves(tensor: CPD, rows: EncodedRows, n: int, workers: Workers) -> Array:
 
 
 def _dependence(
-    model: Any, features: Feature | Sequence[Feature], rows: EncodedRows | None, coverage: float
+    fitted: FittedModel,
+    features: Feature | Sequence[Feature],
+    rows: EncodedRows | None,
+    coverage: float,
+    n_threads: int,
 ) -> Dependence:
-    check_is_fitted(model, "cpd_")
     check_coverage(coverage)
-    at = _positions(model, features, most=2)
-    modes = [model.encoding_.modes[n] for n in at]
+    at = _positions(fitted, features, most=2)
+    modes = [fitted.encoding.modes[n] for n in at]
 
     def prepared(cpd: CPD) -> tuple[CPD, tuple[int, ...], Array]:
         tensor = balanced(cpd)
-        return tensor, at, _mean_of_others(tensor, rows, at, model._threads())
+        return tensor, at, _mean_of_others(tensor, rows, at, n_threads)
 
-    found = [values_on_levels(*prepared(model.cpd_))]
-    if hasattr(model, "posterior_"):
-        draws, shares = fitted.draws(model)
-        each = [prepared(draw) for draw in draws]
-        most = max(1, fitted.MOST_NUMBERS * len(found[0]) // (found[0].size * len(draws)))
-        parts = [slice(start, start + most) for start in range(0, len(found[0]), most)]
-        bands = [band(np.array([values_on_levels(*draw, part) for draw in each]), shares, coverage) for part in parts]
+    found = [values_on_levels(*prepared(fitted.tensor))]
+    if fitted.posterior is not None:
+        draws, weights = [prepared(draw) for draw in fitted.posterior.draws], fitted.posterior.weights
+        levels = len(found[0])
+        parts = batches(levels, found[0].size * len(draws) // levels)
+        bands = [band(np.array([values_on_levels(*draw, part) for draw in draws]), weights, coverage) for part in parts]
         found += [np.concatenate([part.lower for part in bands]), np.concatenate([part.upper for part in bands])]
-    shaped = (fitted.shaped(model, array) for array in found)
-    return Dependence(tuple(mode.name for mode in modes), tuple(mode.level_names for mode in modes), *shaped)
+    squeeze = map(fitted.squeeze, found)
+    return Dependence(tuple(mode.name for mode in modes), tuple(mode.level_names for mode in modes), *squeeze)
 
 
 def _mean_of_others(tensor: CPD, rows: EncodedRows | None, features: tuple[int, ...], n_threads: int) -> Array:
@@ -169,21 +177,19 @@ def _mean_of_others(tensor: CPD, rows: EncodedRows | None, features: tuple[int, 
 def _products_of_others(
     tensor: CPD, rows: EncodedRows, features: tuple[int, ...], workers: Workers
 ) -> Iterator[tuple[slice, Array]]:
-    """Runs of rows, and for them (M', F) the products of `w_j(x)^T A_j` over all predictors but some."""
+    """Batches of rows, and for them (M', F) the products of `w_j(x)^T A_j` over all predictors but some."""
     others = np.array([n for n in range(tensor.n_modes) if n not in features], dtype=np.intp)
     S = tensor.stacked.table.shape[1]
-    most = max(64, fitted.MOST_NUMBERS // S)
-    for start in range(0, len(rows.codes), most):
-        part = slice(start, start + most)
+    for part in batches(len(rows.codes), S, _MIN_BATCH):
         problem = tensor.at(rows.codes[part], rows.fractions[part])
         products = np.empty((problem.n_rows, S))
         multiply(problem, tensor.stacked, np.empty((0, 1)), others, products, workers)
         yield part, products[:, : tensor.rank]
 
 
-def _positions(model: Any, features: Feature | Sequence[Feature], most: int) -> tuple[int, ...]:
-    """Where the predictors stand that are given by name or position, so many at most."""
-    at = fitted.positions(model, features)
+def _positions(fitted: FittedModel, features: Feature | Sequence[Feature], most: int) -> tuple[int, ...]:
+    """The positions of one predictor, or of two different ones."""
+    at = positions(fitted, features)
     if not 1 <= len(set(at)) == len(at) <= most:
         raise ValueError(f"features={features!r}: give one predictor{' or two different ones' if most > 1 else ''}.")
     return at

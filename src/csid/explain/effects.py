@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from csid.cpd import CPD
 from csid.explain.dependence import values_on_levels
 from csid.explain.games import balanced
 from csid.explain.products import before, behind
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 def main_effects(cpd: CPD) -> list[Array]:
     """For each predictor n, values (I_n, K) at its levels: `b + sum_f V(:, f) A_n(i, f) prod_(m != n) p_m^T A_m(:, f)`.
 
-    They are what `partial_dependence` gives for one predictor.
+    They equal `partial_dependence` for each predictor.
 
     >>> half = np.array([0.5, 0.5])
     >>> cpd = CPD((np.array([[1.0], [3.0]]), np.array([[0.0], [4.0]])), np.ones((1, 1)), np.ones(1), (half, half))
@@ -27,6 +27,6 @@ def main_effects(cpd: CPD) -> list[Array]:
 
 
 def effect_deviations(cpd: CPD) -> Array:
-    """(N, K): by how much the mean prediction moves with each predictor, as a standard deviation over its marginal."""
+    """(N, K) standard deviations of the main effects, each over the marginal of its predictor."""
     pairs = zip(main_effects(cpd), cpd.marginals, strict=True)
     return np.array([np.sqrt(np.maximum(p @ (effect - p @ effect) ** 2, 0.0)) for effect, p in pairs])

@@ -1,6 +1,6 @@
 """The game behind Shapley values: a row against a background, on factors whose products stay near one.
 
-Predictors inside a coalition have the values `a_n = w_n(x)^T A_n` of the row, those outside have those of a background
+Predictors inside a coalition have the values `a_n = w_n(x)^T A_n` of the row, those outside the values of a background
 row. The product of the training marginals is the background row in which every cell is missing.
 """
 
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import roots_legendre
 
-from csid._fit.factors import Factors
-from csid._fit.lanes import WIDTH
-from csid._fit.statistics import Workers
-from csid.cpd import CPD
+from csid._kernels.simd import WIDTH
+from csid._kernels.threads import Workers
 from csid.encoding import EncodedRows
+from csid.tensor.cpd import CPD
+from csid.tensor.factors import Factors
 
 Array = NDArray[np.float64]
 
@@ -25,9 +25,9 @@ _BACKGROUND_BYTES = 16 << 20
 
 
 def balanced(cpd: CPD) -> CPD:
-    """The same tensor with the root mean squares of a component near one in every factor, its size carried by V.
+    """The same tensor with the root mean square of each component near one in every factor; V carries its scale.
 
-    Scales are powers of two, so that nothing is rounded; what is lost in choosing them does not pile up.
+    Scales are powers of two, so nothing is rounded; deviations from one do not accumulate over the factors.
     """
     sizes = np.array([root_mean_squares(A, p) for A, p in zip(cpd.factors, cpd.marginals, strict=True)])
     logs = np.clip(np.log2(sizes), -_LARGEST_POWER, _LARGEST_POWER)
@@ -37,7 +37,7 @@ def balanced(cpd: CPD) -> CPD:
 
 
 def root_mean_squares(A: Array, p: Array) -> Array:
-    """(F,) of the columns of a factor over a marginal, or over all levels if they have no mass; one for zeros."""
+    """(F,) of the columns of a factor over a marginal, or over all levels if those have no mass; one for zeros."""
     largest = np.abs(A).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)  # squares leave the range of floats before the entries do
     unit = (A / largest) ** 2
@@ -46,7 +46,7 @@ def root_mean_squares(A: Array, p: Array) -> Array:
 
 
 def uniform_rule(degree: int) -> tuple[Array, Array]:
-    """Nodes and weights that integrate a polynomial of this degree over [0, 1] exactly (Gauss and Legendre)."""
+    """Nodes and weights that integrate a polynomial of this degree over [0, 1] exactly (Gauss-Legendre)."""
     nodes, weights = roots_legendre(degree // 2 + 1)
     return 0.5 + 0.5 * nodes, 0.5 * weights
 
@@ -60,16 +60,16 @@ def play(
     shape: tuple[int, ...],
     workers: Workers,
 ) -> Array:
-    """What a kernel of `shapley_kernels` adds up over the background for every row, (M, *shape, K), as a mean.
+    """For every row, (M, *shape, K) the mean over the background of what a kernel of `shapley_kernels` adds up.
 
-    Factors are those of a balanced tensor. Rows do not meet, so that results do not depend on the threads.
+    Factors are those of a balanced tensor. Rows are independent, so results do not depend on the number of threads.
     """
     n_rows, K = len(rows.codes), len(factors.V)
     values = np.zeros((n_rows, int(np.prod(shape)), K))
     parts = [(start, min(start + _ROWS_IN_PART, n_rows)) for start in range(0, n_rows, _ROWS_IN_PART)]
     cells = np.asfortranarray(rows.codes).T, np.asfortranarray(rows.fractions).T
     for outside in _outside(factors, background):
-        given = (*cells, factors.table, factors.offsets, factors.V, outside, *rule)
+        given = (cells, (factors.table, factors.offsets, factors.V), outside, rule)
         workers.map(lambda part, given=given: kernel(*given, *part, values), parts)  # type: ignore[misc]
     if background is not None:
         values /= len(background.codes)

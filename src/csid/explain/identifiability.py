@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from csid.cpd import CPD
+from csid.fitted.model import Model, fitted_model
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
@@ -19,16 +18,16 @@ _RELATIVE_TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What can be said of a fitted tensor. Components that the ridge has shrunk to nothing do not count.
+    """Whether data and tensor are identifiable. Components that the ridge has shrunk to zero do not count.
 
     rank : components that count.
-    degrees_of_freedom : free parameters, after the scales that a component's factors can trade.
-    samples_per_degree_of_freedom : training rows per free parameter. Practice asks for more than one, the more the
-        noisier the data; the recovery benchmark of this package shows where success sets in.
+    degrees_of_freedom : free parameters, without the scales that can be moved between the factors of a component.
+    samples_per_degree_of_freedom : training rows per free parameter. Needs to be above one in practice, the more so the
+        noisier the data; the recovery benchmark of this package shows how many suffice.
     k_ranks : for each factor, the largest k such that every k of its columns are linearly independent.
-    k_ranks_exact : False where checking all subsets of columns was out of reach and a lower bound stands instead.
-    kruskal_sum, kruskal_bound : Kruskal's condition for unique factors is `kruskal_sum >= kruskal_bound`, that is
-        the sum of k-ranks at least 2 F + N - 1, over all modes with more than one level.
+    k_ranks_exact : False if there were too many subsets of columns to check, and some k-ranks are lower bounds.
+    kruskal_sum, kruskal_bound : Kruskal's condition for unique factors is `kruskal_sum >= kruskal_bound`: the k-ranks
+        of all modes with more than one level sum to at least 2 F + N - 1.
     unique : whether the condition holds; it is sufficient, so False means "not guaranteed".
     """
 
@@ -52,8 +51,8 @@ class Identifiability:
         )
 
 
-def identifiability(model: Any) -> Identifiability:
-    """Degrees of freedom, samples per degree of freedom and Kruskal's condition of a fitted estimator.
+def identifiability(model: Model) -> Identifiability:
+    """Degrees of freedom, samples per degree of freedom and Kruskal's condition of a fitted model.
 
     Parameters
     ----------
@@ -68,9 +67,8 @@ def identifiability(model: Any) -> Identifiability:
     >>> csid.identifiability(model).degrees_of_freedom
     27
     """
-    check_is_fitted(model, "cpd_")
-    names = [mode.name for mode in model.encoding_.modes]
-    return examine(model.cpd_, names, model.n_samples_)
+    fitted = fitted_model(model)
+    return examine(fitted.tensor, fitted.names, fitted.n_samples)
 
 
 def examine(cpd: CPD, names: list[str], n_samples: int) -> Identifiability:
@@ -99,7 +97,7 @@ def examine(cpd: CPD, names: list[str], n_samples: int) -> Identifiability:
 
 
 def live_components(cpd: CPD) -> NDArray[np.bool_]:
-    """Which components (F,) count: the ridge shrinks one that is not needed to zero, or to a trace of the others."""
+    """(F,) which components count: the ridge shrinks one that is not needed to zero, or almost to zero."""
     with np.errstate(divide="ignore"):  # logarithms, since products of hundreds of norms leave the range of floats
         weights = np.sum([np.log(np.linalg.norm(A, axis=0)) for A in (*cpd.factors, cpd.V)], axis=0)
     largest = weights.max(initial=-np.inf)

@@ -1,20 +1,20 @@
-"""Which predictors matter: by the variance that they explain, and by how much the columns of their factors vary."""
+"""Importance of predictors: the variance that they explain, and how much the columns of their factors vary."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csid.cpd import CPD
 from csid.explain.component_pairs import component_pairs, on_levels
 from csid.explain.identifiability import live_components
 from csid.explain.variance import effect_shares
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
 
 def mean_effects(cpd: CPD) -> Array:
-    """(N,) Shapley effects, as shares that sum to one: the mean over the outputs that vary, equal if none does."""
+    """(N,) Shapley effects, shares that sum to one: the mean over the outputs that vary, equal if none does."""
     shares = np.maximum(effect_shares(component_pairs(cpd, [on_levels(p) for p in cpd.marginals])), 0.0)  # rounding
     varying = shares[:, shares.any(axis=0)]
     return np.asarray(varying.mean(axis=1)) if varying.size else np.full(cpd.n_modes, 1.0 / cpd.n_modes)
@@ -23,9 +23,9 @@ def mean_effects(cpd: CPD) -> Array:
 def factor_variation(cpd: CPD, ordered: Sequence[int]) -> Array:
     """The paper's measure of importance, `||T_n A_n||_F^2`, as shares that sum to one.
 
-    A predictor without effect has constant columns. Columns are first brought to unit length, with the component's
-    weight outside, so that the measure does not depend on how a component shares out its scale. Levels with neighbours
-    are compared with the next one; the others, which have none, with the mean over all levels.
+    A predictor without effect has constant columns. Columns are first scaled to unit length, with the component's
+    weight outside, so the measure does not depend on how a component's scale is divided among its factors. Levels with
+    neighbours are compared with the next one, all others with the mean over all levels.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The cheapest point at which a function is negative that is bilinear on the cells of two paths, in closed form.
 
-On a cell with s and t from 0 to 1 away from the row, the cost is `a s + b t` but for a constant, with a, b >= 0, and
+On a cell with s and t from 0 to 1 away from the row, the cost is `a s + b t` plus a constant, with a, b >= 0, and
 
     g(s, t) = alpha + beta s + gamma t + delta s t.
 
@@ -25,7 +25,7 @@ _ROUNDING = 1e-9
 class Point(NamedTuple):
     """A point of a cell, as a spot on each of its two paths.
 
-    At a corner none of them goes on: it is exact, and g is negative there. Elsewhere g is zero, and falls further on.
+    At a corner no spot goes on, and g is negative there. Elsewhere g is zero, and negative just beyond.
     """
 
     cost: float
@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 
 def nearest_point(g: Array, first: Path, second: Path) -> Point | None:
-    """The cheapest point, from the values (E, E') of g at all places of both paths; None if g is nowhere negative."""
+    """The cheapest point, from the values (E, E') of g at all places of both paths; None if g is negative nowhere."""
     if not (g < 0.0).any():
         return None
     best = lowest_corner(np.where(g < 0.0, first.costs[:, None] + second.costs, np.inf), first, second)
@@ -54,13 +54,13 @@ def nearest_point(g: Array, first: Path, second: Path) -> Point | None:
 
 
 def lowest_corner(values: Array, first: Path, second: Path) -> Point:
-    """The corner of cells with the least of some values (E, E')."""
+    """The corner with the smallest of some values (E, E')."""
     e, h = (int(at) for at in np.unravel_index(int(np.argmin(values)), values.shape))
     return Point(float(first.costs[e] + second.costs[h]), (_spot(first, e), _spot(second, h)))
 
 
 def _spot(path: Path, place: int) -> Spot:
-    """A place, as the end of a piece that it is."""
+    """A place as the end of a piece."""
     near = np.flatnonzero(path.near == place)
     if len(near):
         return Spot(int(near[0]), 0.0, False)
@@ -68,7 +68,7 @@ def _spot(path: Path, place: int) -> Spot:
 
 
 def _cells_to_search(g: Array, first: Path, second: Path, most: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The cells that begin at less than a cost, and in which g changes sign."""
+    """The cells whose nearest corner costs less than `most`, and in which g changes sign."""
     i = np.flatnonzero(first.costs[first.near] < most)
     j = np.flatnonzero(second.costs[second.near] < most)
     near, far = (first.near[i], second.near[j]), (first.far[i], second.far[j])
@@ -84,11 +84,11 @@ def _cells_to_search(g: Array, first: Path, second: Path, most: float) -> tuple[
 def _zeros(
     g00: Array, g10: Array, g01: Array, g11: Array, a: Array, b: Array
 ) -> list[tuple[Array, Array, tuple[bool, bool]]]:
-    """Points s, t of cells at which g may be zero and the cost least, NaN where there is none, and what goes on."""
-    nothing, one = np.zeros_like(g00), np.ones_like(g00)
+    """Points s, t of cells where g may be zero at the least cost, NaN if there is none, and which of them go on."""
+    zero, one = np.zeros_like(g00), np.ones_like(g00)
     return [
-        (_crossing(g00, g10), nothing, (True, False)),
-        (nothing, _crossing(g00, g01), (False, True)),
+        (_crossing(g00, g10), zero, (True, False)),
+        (zero, _crossing(g00, g01), (False, True)),
         (_crossing(g01, g11), one, (True, False)),
         (one, _crossing(g10, g11), (False, True)),
         (*_inside(g00, g10, g01, g11, a, b), (True, True)),
@@ -96,13 +96,13 @@ def _zeros(
 
 
 def _crossing(start: Array, end: Array) -> Array:
-    """Where a line falls through zero on its way from 0 to 1; NaN where it does not."""
+    """Where a line crosses zero from above between 0 and 1; NaN if it does not."""
     falls = (start >= 0.0) & (end < 0.0)
     return np.where(falls, start / np.where(falls, start - end, 1.0), np.nan)
 
 
 def _inside(g00: Array, g10: Array, g01: Array, g11: Array, a: Array, b: Array) -> tuple[Array, Array]:
-    """The point inside the cells where the gradient is opposite to that of the cost; NaN where there is none."""
+    """The point inside each cell where the gradient is opposite to that of the cost; NaN if there is none."""
     beta, gamma, delta = g10 - g00, g01 - g00, g11 - g10 - g01 + g00
     D = beta * gamma - g00 * delta
     there = (D > 0.0) & (a > 0.0) & (b > 0.0) & (delta != 0.0)
@@ -110,5 +110,5 @@ def _inside(g00: Array, g10: Array, g01: Array, g11: Array, a: Array, b: Array) 
     s, t = (-np.sqrt(D * b / a) - gamma) / delta, (-np.sqrt(D * a / b) - beta) / delta
     there &= (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0)
     size = np.abs(g00) + np.abs(beta) + np.abs(gamma) + np.abs(delta)
-    there &= np.abs(g00 + beta * s + gamma * t + delta * s * t) < _ROUNDING * size  # as it is not where delta is tiny
+    there &= np.abs(g00 + beta * s + gamma * t + delta * s * t) < _ROUNDING * size  # fails if delta is tiny
     return np.where(there, s, np.nan), np.where(there, t, np.nan)

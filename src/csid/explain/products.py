@@ -1,4 +1,4 @@
-"""Products over all predictors but one, from those before it and those behind it: nothing is divided by."""
+"""Prefix and suffix products: their product is over all predictors but one, without a division."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ Array = NDArray[np.float64]
 
 
 def before(values: Array) -> Array:
-    """Products over all that come before, along the first axis.
+    """Products over all entries before each, along the first axis.
 
     >>> before(np.array([2.0, 3.0, 5.0])).tolist()
     [1.0, 2.0, 6.0]
@@ -16,7 +16,7 @@ def before(values: Array) -> Array:
 
 
 def behind(values: Array) -> Array:
-    """Products over all that come after, along the first axis.
+    """Products over all entries after each, along the first axis.
 
     >>> behind(np.array([2.0, 3.0, 5.0])).tolist()
     [15.0, 5.0, 1.0]

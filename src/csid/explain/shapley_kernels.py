@@ -1,18 +1,19 @@
 """The compiled loops of Shapley values, interactions and effects: products over all predictors but one, or but two.
 
-Shared conventions are those of `csid._fit.kernels`; and
+Arrays are as in `csid._kernels.row_loops`:
+cells : codes and fractions; factors : table, bases and V.
 outside : (S / 8, B, N, 8) the values b_n of B background rows, eight components together.
-nodes, weights : of a rule on [0, 1]: all products are of `b_n + t (a_n - b_n)` at a node t.
-Rows `start` to `stop` are visited. Components go by in lanes of eight; all that belongs to one lane of them stays in
-the first-level cache. Products over all but one are those before it times those behind it, so nothing is divided by.
+rule : nodes and weights of a quadrature rule on [0, 1]: all products are of `b_n + t (a_n - b_n)` at a node t.
+Rows `start` to `stop` are visited. Components are processed in lanes of eight; all that belongs to one lane stays in
+the first-level cache. A product over all but one is a prefix product times a suffix product, so there is no division.
 """
 
 from typing import Any
 
 import numpy as np
 
-from csid._fit.compiled import inner, kernel
-from csid._fit.lanes import WIDTH, add_to, load, load_splat, mul, mul_add, peek, splat, splat_like, store, sub, total
+from csid._kernels.compiled import inner, kernel
+from csid._kernels.simd import WIDTH, add_to, load, load_splat, mul, mul_add, peek, splat, splat_like, store, sub, total
 
 
 @inner
@@ -35,8 +36,9 @@ def _clear(array: Any) -> None:
 
 
 @inner
-def _integrals(N: int, b: Any, at: int, d: Any, nodes: Any, weights: Any, c: Any, before: Any, integral: Any) -> None:
+def _integrals(N: int, b: Any, at: int, d: Any, rule: Any, c: Any, before: Any, integral: Any) -> None:
     """integral[n] = sum_t weight_t prod_(j != n) (b_j + t d_j), of eight components; `b` from an index on."""
+    nodes, weights = rule
     _clear(integral)
     for q in range(len(nodes)):
         t = splat(nodes[q])
@@ -53,20 +55,9 @@ def _integrals(N: int, b: Any, at: int, d: Any, nodes: Any, weights: Any, c: Any
 
 
 @kernel
-def add_values(
-    codes: Any,
-    fractions: Any,
-    table: Any,
-    bases: Any,
-    V: Any,
-    outside: Any,
-    nodes: Any,
-    weights: Any,
-    start: int,
-    stop: int,
-    values: Any,
-) -> None:
+def add_values(cells: Any, factors: Any, outside: Any, rule: Any, start: int, stop: int, values: Any) -> None:
     """values[m, n, k] += sum_f V(k, f) sum_b (a_n - b_n) sum_t weight_t prod_(j != n) (b_j + t (a_j - b_j))."""
+    (codes, fractions), (table, bases, V) = cells, factors
     S, N, K, B = table.shape[1], len(bases), V.shape[0], outside.shape[1]
     a, d, c, before = np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH)
     integral, of_lane, sums = np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(K * N * WIDTH)
@@ -79,7 +70,7 @@ def add_values(
                 base = (g * B + b * WIDTH) * N
                 for n in range(0, N * WIDTH, WIDTH):
                     store(d, sub(load(a, n), load(outside, base + n)), n)
-                _integrals(N, outside, base, d, nodes, weights, c, before, integral)
+                _integrals(N, outside, base, d, rule, c, before, integral)
                 for n in range(0, N * WIDTH, WIDTH):
                     store(of_lane, mul_add(load(d, n), load(integral, n), load(of_lane, n)), n)
             for k in range(K):
@@ -92,20 +83,9 @@ def add_values(
 
 
 @kernel
-def add_interactions(
-    codes: Any,
-    fractions: Any,
-    table: Any,
-    bases: Any,
-    V: Any,
-    outside: Any,
-    nodes: Any,
-    weights: Any,
-    start: int,
-    stop: int,
-    values: Any,
-) -> None:
+def add_interactions(cells: Any, factors: Any, outside: Any, rule: Any, start: int, stop: int, values: Any) -> None:
     """The same over pairs i < n: values[m, i N + n, k] has both differences outside, and all but these two inside."""
+    (codes, fractions), (table, bases, V), (nodes, weights) = cells, factors, rule
     S, N, K, B = table.shape[1], len(bases), V.shape[0], outside.shape[1]
     P = N * (N - 1) // 2
     a, d, c, behind = np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH), np.empty(N * WIDTH)
@@ -156,7 +136,7 @@ def add_interactions(
 
 
 @kernel
-def add_effects(C: Any, mm: Any, VV: Any, nodes: Any, weights: Any, effects: Any) -> None:
+def add_effects(C: Any, mm: Any, VV: Any, rule: Any, effects: Any) -> None:
     """effects[n, k] += sum_p VV(k, p) C_n(p) sum_t weight_t prod_(j != n) (mm_j(p) + t C_j(p)) over pairs p.
 
     C, mm : (P / 8, N, 8) and VV : (K, P), pairs of components, eight together.
@@ -168,7 +148,7 @@ def add_effects(C: Any, mm: Any, VV: Any, nodes: Any, weights: Any, effects: Any
     for p in range(0, P, WIDTH):
         for n in range(0, N * WIDTH, WIDTH):
             store(d, load(C, p * N + n), n)
-        _integrals(N, mm, p * N, d, nodes, weights, c, before, integral)
+        _integrals(N, mm, p * N, d, rule, c, before, integral)
         for k in range(K):
             v = load(VV, k * P + p)
             for n in range(0, N * WIDTH, WIDTH):

@@ -1,4 +1,4 @@
-"""Factor curves that mean something alone: whether they are unique, and in a form that does not depend on the fit."""
+"""Whether factors are unique, and factor curves in a canonical form that does not depend on the fit."""
 
 from dataclasses import dataclass
 from functools import cmp_to_key
@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from csid.cpd import CPD, sign_of_largest
-from csid.explain import fitted
 from csid.explain.games import balanced, root_mean_squares
 from csid.explain.identifiability import Identifiability, examine, live_components
+from csid.fitted.model import FittedModel, Model, fitted_model
+from csid.tensor.cpd import CPD, sign_of_largest
 
 Array = NDArray[np.float64]
 
@@ -20,13 +19,13 @@ _TIE = 1e-9  # relative difference up to which two numbers count as equal in the
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """The components of a tensor in canonical form; those that the ridge has shrunk to nothing are left out.
+    """The components of a tensor in canonical form, without those that the ridge has shrunk to zero.
 
     identifiability : whether Kruskal's condition makes them unique, and whether the data suffice.
-    weights : (F,), or (F, K) for several outputs: what stands before the product of a component's curves. As the curves
-        have a mean square of one, a weight is in units of y, and the root mean square of its component.
+    weights : (F,), or (F, K) for several outputs: the coefficient of the product of a component's curves. The curves
+        have a mean square of one, so a weight is in units of y: the root mean square of its component.
     curves : for each predictor (I_n, F), the columns of its factor with a mean square of one over the training
-        marginal, the entry of largest magnitude positive; components come by falling weight.
+        marginal and a positive entry of largest magnitude; components come by decreasing weight.
     levels : for each predictor the values that the rows of its curves belong to; None is the level of missing cells.
     """
 
@@ -37,26 +36,26 @@ class Uniqueness:
 
     @property
     def unique(self) -> bool:
-        """Whether the curves are sure to be the only ones that give this tensor; False means "not guaranteed"."""
+        """Whether no other curves give this tensor; False means "not guaranteed"."""
         return self.identifiability.unique
 
     def __str__(self) -> str:
         return str(self.identifiability)
 
 
-def uniqueness(model: Any, *, draw: int | None = None) -> Uniqueness:
+def uniqueness(model: Model, *, draw: int | None = None) -> Uniqueness:
     """Whether the factors of a model are identifiable, and its factor curves in canonical form.
 
-    Components can be put in any order, and the factors of one can trade scales and signs, without a change to the
-    tensor. The canonical form fixes all that, so that it is the same for every equivalent solution: where the factors
-    are unique, two fits of the same tensor show the same curves.
+    Reordering components, or moving scales and signs between the factors of a component, does not change the tensor.
+    The canonical form fixes all of these, so it is the same for every equivalent solution: if the factors are unique,
+    two fits of the same tensor show the same curves.
 
     Parameters
     ----------
     model : a fitted csid estimator.
     draw : int, for a `BayesianCSIDRegressor`
-        Which of its posterior draws to show. The posterior mean is a sum of hundreds of components, several for each
-        that the system may have, and is not meant to be unique; curves of draws may differ in order as weights do.
+        Which of its posterior draws to show. The posterior mean is a sum of all draws, with hundreds of components, and
+        its factors are not unique. Components of different draws may come in a different order.
 
     Examples
     --------
@@ -67,20 +66,19 @@ def uniqueness(model: Any, *, draw: int | None = None) -> Uniqueness:
     >>> found.unique, found.weights.shape, found.curves["x0"].shape
     (True, (2,), (4, 2))
     """
-    check_is_fitted(model, "cpd_")
-    names = fitted.names(model)
-    cpd = _tensor(model, draw)
-    form = canonical(cpd)
+    fitted = fitted_model(model)
+    tensor = _tensor(fitted, draw)
+    form = canonical(tensor)
     return Uniqueness(
-        examine(cpd, names, model.n_samples_),
-        fitted.shaped(model, form.V.T),
-        dict(zip(names, form.factors, strict=True)),
-        model.levels_,
+        examine(tensor, fitted.names, fitted.n_samples),
+        fitted.squeeze(form.V.T),
+        dict(zip(fitted.names, form.factors, strict=True)),
+        {mode.name: mode.level_names for mode in fitted.encoding.modes},
     )
 
 
 def canonical(cpd: CPD) -> CPD:
-    """The same tensor but for components that are next to nothing, in the form that `Uniqueness` describes."""
+    """The same tensor in the form that `Uniqueness` describes, without components that are almost zero."""
     live = live_components(cpd)
     tensor = balanced(CPD(tuple(A[:, live] for A in cpd.factors), cpd.V[:, live], cpd.bias, cpd.marginals))
     pairs = list(zip(tensor.factors, tensor.marginals, strict=True))
@@ -91,7 +89,7 @@ def canonical(cpd: CPD) -> CPD:
 
 
 def _falling(V: Array, entries: Array) -> list[int]:
-    """The order of components by falling weight; of those that tie up to rounding, by their first other entry."""
+    """The order of components by decreasing weight; if weights tie up to rounding, by the first entry that differs."""
     weights = np.linalg.norm(V, axis=0)
 
     def compare(f: int, g: int) -> int:
@@ -105,20 +103,18 @@ def _falling(V: Array, entries: Array) -> list[int]:
     return sorted(range(len(weights)), key=cmp_to_key(compare))
 
 
-def _tensor(model: Any, draw: int | None) -> CPD:
+def _tensor(fitted: FittedModel, draw: int | None) -> CPD:
     """The tensor of a model, or one of its draws."""
-    if not hasattr(model, "posterior_"):
+    if fitted.posterior is None:
         if draw is not None:
-            raise ValueError(f"draw={draw}: {type(model).__name__} has no posterior draws; leave draw=None.")
-        cpd: CPD = model.cpd_
-        return cpd
-    tensors = fitted.draws(model)[0]
+            raise ValueError(f"draw={draw}: a {fitted.estimator} has no posterior draws; leave draw=None.")
+        return fitted.tensor
+    draws = fitted.posterior.draws
     if draw is None:
         raise ValueError(
-            f"draw=None: the posterior mean of a {type(model).__name__} is a sum of {len(tensors)} tensors, whose "
-            f"factors are not meant to be unique. Give one of its draws, from 0 to {len(tensors) - 1}."
+            f"draw=None: the posterior mean of a {fitted.estimator} is a sum of {len(draws)} tensors, so its factors "
+            f"are not unique. Give one of its draws, from 0 to {len(draws) - 1}."
         )
-    if not 0 <= draw < len(tensors):
-        raise ValueError(f"draw={draw}: the model has draws from 0 to {len(tensors) - 1}.")
-    drawn: CPD = tensors[draw]
-    return drawn
+    if not 0 <= draw < len(draws):
+        raise ValueError(f"draw={draw}: the model has draws from 0 to {len(draws) - 1}.")
+    return draws[draw]

@@ -18,29 +18,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from csid._fit.lanes import WIDTH
-from csid.explain import fitted
+from csid._kernels.simd import WIDTH
 from csid.explain.bands import Band, band, check_coverage
-from csid.explain.component_pairs import Block, ComponentPairs, component_pairs, moments_of, on_levels
+from csid.explain.component_pairs import ComponentBlock, ComponentPairs, component_pairs, moments_of, on_levels
 from csid.explain.games import uniform_rule
 from csid.explain.products import before, behind
 from csid.explain.shapley_kernels import add_effects
+from csid.fitted.model import Model, fitted_model
 
 Array = NDArray[np.float64]
 
 _DIVISIBLE = 1e-50
-_NOTHING = 1e-24  # of what the variance would be if components did not cancel
+_NEGLIGIBLE = 1e-24  # relative to the variance if components did not cancel
 
 
 @dataclass(frozen=True)
 class SobolIndices:
-    """Shares of the variance of the prediction, with a last axis K where there are several outputs; or their bands.
+    """Shares of the variance of the prediction, with a last axis K if there are several outputs; or their bands.
 
-    first : (N,) of what a predictor explains alone; total : (N,) of all that it has a part in.
-    pairs : (N, N) symmetric, of what two predictors explain together beyond what each does; 0 on the diagonal.
-    variance : of the prediction, per output; where it is zero, so are all shares.
+    first : (N,) explained by a predictor alone; total : (N,) explained by all effects that it takes part in.
+    pairs : (N, N) symmetric, explained by two predictors together beyond what each explains alone; 0 on the diagonal.
+    variance : of the prediction, per output; if it is zero, so are all shares.
     """
 
     first: Any
@@ -52,7 +51,7 @@ class SobolIndices:
 class Additivity(NamedTuple):
     """Shares of the variance of the prediction that sum to one, a number each or (K,); or their bands.
 
-    main : explained by the predictors alone; pairs : by pairs of them beyond that; higher : by three or more.
+    main : explained by main effects; pairs : by interactions of two predictors; higher : of three or more.
     """
 
     main: Any
@@ -60,21 +59,21 @@ class Additivity(NamedTuple):
     higher: Any
 
 
-def sobol_indices(model: Any, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> SobolIndices:
+def sobol_indices(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> SobolIndices:
     """Sobol indices of a fitted model: first order, total, and pairs.
 
     Parameters
     ----------
     model : a fitted csid estimator.
     X : data frame or array (M, N), optional
-        Rows that have the marginals over which the variance is; those of the training, for instance. Predictors are
-        independent all the same. Without it, a predictor is at its levels, with the probabilities that the model
-        keeps, `p_n`. Under linear interpolation that puts a value between two levels now at one, now at the other: the
-        mean prediction is the same, and the variance is a little larger than that of the values between.
-    draws : give each of them as a `Band` over the posterior draws of a Bayesian model. Its mean is that of the indices
-        of the draws. Draws vary more than their mean does, so that the indices of the mean prediction, which stand
-        here otherwise, may lie outside of an interval.
-    coverage : share of the draws in that interval.
+        Rows whose marginals the variance is taken over; the training rows, for instance. Predictors are independent
+        even so. Without X, a predictor takes its levels with the probabilities `p_n` that the model keeps. Under
+        linear interpolation this rounds a value between two levels at random to one of them: the mean prediction is
+        the same, and the variance is a little larger than that of the values themselves.
+    draws : return a `Band` for each: its mean and interval over the posterior draws of a Bayesian model. A draw varies
+        more than the mean of all draws does, so the indices of the mean prediction, which are the default, may lie
+        outside an interval.
+    coverage : fraction of the draws in that interval.
 
     Examples
     --------
@@ -87,16 +86,16 @@ def sobol_indices(model: Any, X: Any = None, *, draws: bool = False, coverage: f
     return SobolIndices(*_read(model, X, _sobol_shares, draws, coverage))
 
 
-def shapley_effects(model: Any, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Any:
+def shapley_effects(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Any:
     """Shapley effects (N,) or (N, K): shares of the variance of the prediction, which sum to one.
 
-    What predictors explain together is shared out evenly among them (Owen, 2014), so that each share lies between the
-    first order and the total Sobol index. Parameters are as in `sobol_indices`.
+    What predictors explain together is divided equally among them (Owen, 2014), so each share lies between the first
+    order and the total Sobol index. Parameters are as in `sobol_indices`.
     """
     return _read(model, X, lambda components: (effect_shares(components),), draws, coverage)[0]
 
 
-def additivity(model: Any, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Additivity:
+def additivity(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Additivity:
     """How much of the variance main effects and pairs explain. Parameters are as in `sobol_indices`."""
     return Additivity(*_read(model, X, _additive_shares, draws, coverage))
 
@@ -120,7 +119,7 @@ def _additive_shares(components: ComponentPairs) -> tuple[Array, ...]:
 
 
 class Variances(NamedTuple):
-    """Sobol's variances before they are shares: all (K,), first (N, K), total (N, K) and pairs (N, N, K)."""
+    """The numerators of Sobol indices: all (K,), first (N, K), total (N, K) and pairs (N, N, K)."""
 
     all: Array
     first: Array
@@ -129,7 +128,7 @@ class Variances(NamedTuple):
 
 
 def sobol_variances(components: ComponentPairs) -> Variances:
-    """All that Sobol indices are made of, in one pass over the pairs of components."""
+    """In one pass over the pairs of components."""
     V, means = components.V, components.means
     (K, _), N = V.shape, len(means)
     found = Variances(np.zeros(K), np.zeros((N, K)), np.zeros((N, K)), np.zeros((N, N, K)))
@@ -143,8 +142,8 @@ def sobol_variances(components: ComponentPairs) -> Variances:
     return found
 
 
-def _pair_variances(V: Array, means: Array, block: Block) -> Array:
-    """(N, N, K) of a block: one matrix product, where no mean is so small that it cannot be divided by."""
+def _pair_variances(V: Array, means: Array, block: ComponentBlock) -> Array:
+    """(N, N, K) of a block: one matrix product, unless a mean is too small to divide by."""
     N = len(means)
     pairs = np.zeros((N, N, len(V)))
     if min(np.abs(means[:, block.f]).min(), np.abs(means[:, block.g]).min()) > _DIVISIBLE:
@@ -163,8 +162,8 @@ def _pair_variances(V: Array, means: Array, block: Block) -> Array:
     return pairs
 
 
-def _pairs_of(x: Array, block: Block) -> Array:
-    """(K, P) the products of x (K, F) over the pairs of components of a block, as often as they count."""
+def _pairs_of(x: Array, block: ComponentBlock) -> Array:
+    """(K, P) the products of x (K, F) over the pairs of components of a block, times how often the block counts."""
     return np.asarray(block.times * x[:, block.f, None] * x[:, None, block.g]).reshape(len(x), -1)
 
 
@@ -174,7 +173,7 @@ def effect_variances(components: ComponentPairs) -> Array:
     effects = np.zeros((N, len(V)))
     rule = uniform_rule(N - 1)
     for block in components.blocks():
-        add_effects(_in_lanes(block.C), _in_lanes(block.mm), _padded(_pairs_of(V, block)), *rule, effects)
+        add_effects(_in_lanes(block.C), _in_lanes(block.mm), _padded(_pairs_of(V, block)), rule, effects)
     return effects
 
 
@@ -191,23 +190,25 @@ def _padded(matrices: Array) -> Array:
 
 
 def _read(
-    model: Any, X: Any, shares_of: Callable[[ComponentPairs], tuple[Array, ...]], draws: bool, coverage: float
+    model: Model, X: Any, shares_of: Callable[[ComponentPairs], tuple[Array, ...]], draws: bool, coverage: float
 ) -> tuple[Array | Band, ...]:
     """Shares (..., K) of a model, or their bands over its posterior draws."""
-    check_is_fitted(model, "cpd_")
+    fitted = fitted_model(model)
     check_coverage(coverage)
-    moments = [on_levels(p) for p in model.cpd_.marginals]
+    marginals = fitted.tensor.marginals
+    moments = [on_levels(p) for p in marginals]
     if X is not None:
-        rows = fitted.encoded(model, X)
-        moments = [moments_of(rows, n, p) for n, p in enumerate(model.cpd_.marginals)]
+        rows = fitted.encoded(X)
+        moments = [moments_of(rows, n, p) for n, p in enumerate(marginals)]
     if not draws:
-        return tuple(fitted.shaped(model, part) for part in shares_of(component_pairs(model.cpd_, moments)))
-    tensors, weights = fitted.draws(model)
-    each = zip(*(shares_of(component_pairs(tensor, moments)) for tensor in tensors), strict=True)
-    return tuple(fitted.shaped_band(model, band(np.array(parts), weights, coverage)) for parts in each)
+        return tuple(fitted.squeeze(part) for part in shares_of(component_pairs(fitted.tensor, moments)))
+    posterior = fitted.require_posterior("draws=True")
+    each = zip(*(shares_of(component_pairs(draw, moments)) for draw in posterior.draws), strict=True)
+    bands = [band(np.array(parts), posterior.weights, coverage) for parts in each]
+    return tuple(Band(*map(fitted.squeeze, found)) for found in bands)
 
 
 def _shares(components: ComponentPairs, part: Array, whole: Array) -> Array:
-    """A part as a share of the whole; none where that is rounding of a constant."""
-    rounding = _NOTHING * np.abs(components.V).sum(axis=1) ** 2
+    """A part as a share of the whole; zero if the whole is the rounding error of a constant."""
+    rounding = _NEGLIGIBLE * np.abs(components.V).sum(axis=1) ** 2
     return np.where(whole > rounding, part / np.where(whole > rounding, whole, 1.0), 0.0)

@@ -1,17 +1,16 @@
-"""What every export is made from: the description of a model, if it is one that can be exported."""
+"""What every export is made from: the description of a fitted model."""
 
-from typing import Any
-
-from csid.bayesian import BayesianCSIDRegressor
-from csid.description import Description, description_of
-from csid.regression import CSIDRegressor
+from csid.fitted.description import ModelDescription, description_of
+from csid.fitted.model import Model, fitted_model
 
 
-def describe(model: Any) -> Description:
-    """What a fitted `CSIDRegressor` or `BayesianCSIDRegressor` predicts with."""
-    if not isinstance(model, CSIDRegressor | BayesianCSIDRegressor):
+def describe(model: Model) -> ModelDescription:
+    """What a fitted csid estimator predicts with; an error says what can be exported."""
+    try:
+        fitted = fitted_model(model)
+    except TypeError as error:
         raise TypeError(
-            f"a {type(model).__name__} cannot be exported: give a fitted CSIDRegressor or BayesianCSIDRegressor. "
-            "A Pipeline that ends in one becomes ONNX with skl2onnx, after csid.export.register_skl2onnx()."
-        )
-    return description_of(model)
+            f"cannot export: {error} For a Pipeline that ends in one, call csid.export.register_skl2onnx() and use "
+            "skl2onnx."
+        ) from None
+    return description_of(fitted)

@@ -1,7 +1,7 @@
-"""Rows that lack cells, under a joint PMF of the predictors, as nodes of an ONNX graph.
+"""Rows with missing cells, under a joint PMF of the predictors, as nodes of an ONNX graph.
 
-Only these rows are computed anew. Loops run over the classes that they may be of and over the cells that they lack, so
-that memory is that of rows times components, and a batch that lacks nothing costs next to nothing.
+Only these rows are computed again. Loops run over their possible classes and over their missing cells, so memory grows
+with rows times components only, and a complete batch costs almost nothing.
 """
 
 from collections.abc import Sequence
@@ -11,62 +11,62 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from csid.description import Classes, Draws
-from csid.export.onnx_nodes import Table, Value
+from csid.export.onnx_nodes import LookupTable, Value
+from csid.fitted.description import DescribedClasses, DescribedDraws
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Lacking:
-    """J rows of M that lack cells.
+class IncompleteRows:
+    """J rows, of M, that have missing cells.
 
-    product : (M, R) over the observed predictors, of the rows of their factors; rows : (J,) which they are.
-    lacked : (N, J) the predictors that each row lacks, rising, and behind them N; some : the first of these N places,
-        which are all that any row needs.
+    product : (M, R) over the observed predictors, of the rows of their factors; rows : (J,) indices of the rows.
+    missing : (N, J) indices of the missing predictors of each row, increasing, then N as padding.
+    places : those of the N places of `missing` that some row uses.
     probabilities : (J, C) of the classes.
     """
 
-    classes: Classes
+    classes: DescribedClasses
     product: Value
     rows: Value
-    lacked: Value
-    some: Value
+    missing: Value
+    places: Value
     probabilities: Value
 
     @classmethod
-    def of(cls, classes: Classes, levels: Sequence[Value], product: Value) -> "Lacking":
-        """levels : (M,) of each predictor, the number of its levels for a missing cell."""
+    def of(cls, classes: DescribedClasses, levels: Sequence[Value], product: Value) -> "IncompleteRows":
+        """levels : (M,) of each predictor; its number of levels marks a missing cell."""
         first, *others = (level.then("Unsqueeze", np.array([0])) for level in levels)
         cells, N = first.then("Concat", *others, axis=0), len(levels)
         behind = classes.pmf.levels[:, None]
         rows = _where_any(cells.then("Equal", behind), 0)
         cells = cells.then("Gather", rows, axis=1)
-        missing = cells.then("Equal", behind)
-        names = missing.where(np.arange(N)[:, None], N)
-        lacked = names.then("TopK", np.array([N]), axis=0, largest=0, unused=1)
-        some = _where_any(lacked.then("Less", N), 1)
-        return cls(classes, product, rows, lacked, some, _probabilities(classes, cells, missing))
+        is_missing = cells.then("Equal", behind)
+        indices = is_missing.where(np.arange(N)[:, None], N)
+        missing = indices.then("TopK", np.array([N]), axis=0, largest=0, unused=1)
+        places = _where_any(missing.then("Less", N), 1)
+        return cls(classes, product, rows, missing, places, _probabilities(classes, cells, is_missing))
 
     def expected(self, factors: Sequence[Array], single: bool) -> Value:
-        """Components (M, R), those of these rows averaged over the classes; factors : (I_n, R) of the predictors."""
+        """Components (M, R), in these rows averaged over the classes; factors : (I_n, R) of the predictors."""
         C, R = self.classes.pmf.classes.rank, factors[0].shape[1]
         means = [B.T @ A for A, B in zip(factors, self.classes.pmf.given_class, strict=True)]
-        mean = Table.of(np.vstack([*means, np.ones((C, R))]), self.rows.graph, single)
+        mean = LookupTable.of(np.vstack([*means, np.ones((C, R))]), self.rows.graph, single)
         kept = self.probabilities.then("Less", self.classes.least).where(0.0, self.probabilities)
-        shares, observed = kept / kept.then("ReduceSum", np.array([1]), keepdims=1), self._observed()
+        weights, observed = kept / kept.then("ReduceSum", np.array([1]), keepdims=1), self._observed()
 
         def add(c: Value, total: Value) -> Value:
             def fill(place: Value, product: Value) -> Value:
-                return product * mean.rows(self.lacked.then("Gather", place) * C + c)
+                return product * mean.rows(self.missing.then("Gather", place) * C + c)
 
-            return total + _column(shares, c) * c.graph.each(self.some, fill, observed, [None, R])
+            return total + _column(weights, c) * c.graph.each(self.places, fill, observed, [None, R])
 
         likely = _where_any(kept.then("Greater", 0.0), 0)
         return self._in_place(self.rows.graph.each(likely, add, observed * 0.0, [None, R]))
 
-    def drawn(self, factors: Sequence[Table], draws: Draws) -> Value:
-        """Components (M, R), those of these rows with the missing cells filled in, another way for each draw.
+    def drawn(self, factors: Sequence[LookupTable], draws: DescribedDraws) -> Value:
+        """Components (M, R), in these rows with the missing cells imputed, differently in each draw.
 
         factors : (I_n + 1, R) of the predictors, whose last rows are ones.
         """
@@ -77,13 +77,13 @@ class Lacking:
         of_draws = self._chosen() + C * np.arange(D)
 
         def fill(place: Value, product: Value) -> Value:
-            at = self.lacked.then("Gather", place).then("Unsqueeze", np.array([1])) * (D * C) + of_draws
+            at = self.missing.then("Gather", place).then("Unsqueeze", np.array([1])) * (D * C) + of_draws
             return product * factor.entries(filling.then("Gather", at).then("Gather", draws.owners, axis=1))
 
-        return self._in_place(self.rows.graph.each(self.some, fill, self._observed(), [None, len(draws.owners)]))
+        return self._in_place(self.rows.graph.each(self.places, fill, self._observed(), [None, len(draws.owners)]))
 
     def _chosen(self) -> Value:
-        """Classes (J, D) of the rows in each draw: the last before which the probabilities sum to less than these."""
+        """Classes (J, D) of the rows in each draw: the last before which the probabilities sum to less than u."""
         before, D = self.probabilities.then("CumSum", 1, exclusive=1), len(self.classes.quantiles)
 
         def choose(c: Value, chosen: Value) -> Value:
@@ -100,30 +100,30 @@ class Lacking:
         return self.product.then("ScatterND", self.rows.then("Unsqueeze", np.array([1])), components)
 
 
-def _probabilities(classes: Classes, cells: Value, missing: Value) -> Value:
-    """Of the classes (J, C), given the levels (N, J) of the cells that are not missing."""
+def _probabilities(classes: DescribedClasses, cells: Value, missing: Value) -> Value:
+    """Of the classes (J, C), given the levels (N, J) of the observed cells."""
     pmf, C = classes.pmf, classes.pmf.classes.rank
     tables = [
         np.vstack([np.log(lift)[bins], np.zeros(C)]) for lift, bins in zip(pmf.classes.lifts, pmf.bins, strict=True)
     ]
-    lifts, at = Table.of(np.vstack(tables), cells.graph), cells + _starts(classes)[:, None]
+    lifts, at = LookupTable.of(np.vstack(tables), cells.graph), cells + _starts(classes)[:, None]
 
     def add(n: Value, scores: Value) -> Value:
         return scores + lifts.rows(at.then("Gather", n))
 
     none = cells.total(0).cast(TensorProto.DOUBLE).then("Unsqueeze", np.array([1])) * 0.0
-    start, observed = none + np.log(pmf.classes.shares), _where_any(missing.then("Not"), 1)
+    start, observed = none + np.log(pmf.classes.weights), _where_any(missing.then("Not"), 1)
     return cells.graph.each(observed, add, start, [None, C]).then("Softmax", axis=1)
 
 
-def _starts(classes: Classes) -> NDArray[np.intp]:
-    """(N,) where predictors begin in tables under one another that have a row for each level and one more."""
+def _starts(classes: DescribedClasses) -> NDArray[np.intp]:
+    """(N,) first rows of the predictors in stacked tables that have a row per level and one more."""
     rows = classes.pmf.levels + 1
     return np.asarray(np.cumsum(rows) - rows)
 
 
 def _where_any(flags: Value, axis: int) -> Value:
-    """Numbers of the entries, along the other axis of a matrix, in which some flag is set."""
+    """Indices, along the other axis of a matrix, of the entries in which some flag is set."""
     return flags.cast(TensorProto.INT64).total(axis).then("Greater", 0).then("NonZero").then("Squeeze", np.array([0]))
 
 

@@ -4,53 +4,55 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from csid.description import Category, Description, Predictor
 from csid.export.description import describe
+from csid.fitted.description import CategoricalPredictor, ModelDescription, Predictor
+from csid.fitted.model import Model
 
 if TYPE_CHECKING:
     import onnx
 
 _ABOUT = (
-    "A low-rank tensor over the levels of each predictor, fitted by csid. Inputs are columns; NaN is a missing number, "
-    "the empty string a missing string. See csid.export.to_onnx."
+    "A low-rank tensor over the levels of each predictor, fitted by csid. Each input is a column. NaN is a missing "
+    "number, the empty string a missing string. See csid.export.to_onnx."
 )
 
 
 def to_onnx(
-    model: Any,
+    model: Model,
     interval: float | Sequence[float] | None = None,
     precision: Literal["double", "single"] = "double",
 ) -> "onnx.ModelProto":
-    """A fitted model as ONNX (standard operators of opset 19, that of ONNX 1.14 from 2023).
+    """A fitted model as ONNX, with standard operators of opset 19 (ONNX 1.14, 2023) only.
 
-    Each predictor is an input of shape [rows, 1] with the name of its column (`x0`, `x1`, … where the model was fitted
-    to an array). Columns whose categories are strings are strings, all others doubles; booleans are 0.0 and 1.0. A
-    missing cell is NaN, or the empty string unless that is a category; infinity counts as the outer level.
+    Each predictor is an input of shape [rows, 1] named after its column, or `x0`, `x1`, … if the model was fitted to an
+    array. Columns whose categories are strings are strings, all others are doubles; booleans are 0.0 and 1.0. A missing
+    cell is NaN, or the empty string unless that is a category. Infinity takes the outer level.
 
-    The output `prediction` is a double of shape [rows, K]. With `interval`, the outputs `lower` and `upper` are bounds
-    of new observations, shaped like it. Where a column has the name of an output, the output has a number behind its
-    own: `prediction_1`.
+    The output `prediction` is a double of shape [rows, K]. With `interval`, the outputs `lower` and `upper` are the
+    bounds of the predictive interval, of the same shape. If a column has the name of an output, the output is
+    numbered: `prediction_1`.
 
     Parameters
     ----------
     model : fitted CSIDRegressor or BayesianCSIDRegressor
     interval : float or sequence of float, optional
-        Probability with which a new observation falls between the bounds, such as 0.9; for a Bayesian model. With
-        several, outputs are called `lower_0.5`, `upper_0.5` and so on.
+        Coverage of the predictive interval of a Bayesian model, such as 0.9. Several coverages give outputs called
+        `lower_0.5`, `upper_0.5` and so on.
     precision : {"double", "single"}, default="double"
-        How factors are stored. "single" halves the file of a Bayesian model and moves its predictions by less than
-        1e-6 of the spread of y. (Components of a CSIDRegressor can cancel, and it is small as it is.)
+        How factors are stored. "single" halves the file of a Bayesian model and changes its predictions by less than
+        1e-6 standard deviations of y. It is not offered for a CSIDRegressor, whose components can cancel and whose file
+        is small anyway.
 
     Notes
     -----
-    A row of a batch takes about four doubles of memory for each component (`model.cpd_.rank`), three for each level of
-    the predictor that has the most and, with intervals, ten for each draw, output and coverage: run thousands of rows
-    at a time, not millions. With a joint PMF (`model.pmf_`), a row that lacks cells takes nine for each component, and
-    time that grows with the classes it may be of times the most cells that a row of the batch lacks.
+    Each row of a batch needs about four doubles of memory per component (`model.cpd_.rank`), three per level of the
+    predictor with the most levels and, with intervals, ten per draw, output and coverage: run thousands of rows at a
+    time, not millions. With a joint PMF (`model.pmf_`), a row with missing cells needs nine doubles per component, and
+    time proportional to its possible classes times the largest number of missing cells in the batch.
 
     Examples
     --------
@@ -74,11 +76,11 @@ def to_onnx(
     described = describe(model)
     names = [predictor.name for predictor in described.predictors]
     if "" in names:
-        raise ValueError("a column has no name (''), but an input of ONNX needs one: rename it and fit again.")
+        raise ValueError("a column has no name (''), but an ONNX input needs one: rename it and fit again.")
     if precision not in (("double",) if described.draws is None else ("double", "single")):
         raise ValueError(f"precision={precision!r}: give 'double' or, for a BayesianCSIDRegressor, 'single'.")
     coverages = checked_coverages(interval, described)
-    unique = _naming(names)
+    unique = unique_names(names)
     called = [unique(name) for name in output_names(interval)]
 
     graph = Graph(unique)
@@ -103,13 +105,13 @@ def to_onnx(
 
 
 def require(package: str) -> None:
-    """Say what to install when a package is not there."""
+    """Raise an error that says what to install if a package is missing."""
     if find_spec(package) is None:
         raise ImportError(f"export to ONNX needs the package {package}: pip install 'csid[export]'.")
 
 
-def checked_coverages(interval: float | Sequence[float] | None, model: Description) -> list[float]:
-    """Probabilities of the intervals asked for."""
+def checked_coverages(interval: float | Sequence[float] | None, model: ModelDescription) -> list[float]:
+    """The coverages of the requested intervals."""
     coverages = [] if interval is None else [float(each) for each in np.atleast_1d(interval)]
     wrong = next((each for each in coverages if not 0.0 < each < 1.0), None)
     if wrong is not None:
@@ -120,14 +122,14 @@ def checked_coverages(interval: float | Sequence[float] | None, model: Descripti
 
 
 def output_names(interval: float | Sequence[float] | None) -> list[str]:
-    """How outputs are called: the prediction, then the lower and the upper bound of each interval."""
+    """Names of the outputs: the prediction, then the lower and upper bound of each interval."""
     if interval is None or np.ndim(interval) == 0:
         return ["prediction", *(["lower", "upper"] if interval is not None else [])]
     return ["prediction", *(f"{side}_{float(each)}" for each in np.asarray(interval) for side in ("lower", "upper"))]
 
 
-def _naming(taken: Iterable[str]) -> Callable[[str], str]:
-    """A function that makes names different from these, and from all that it has made."""
+def unique_names(taken: Iterable[str]) -> Callable[[str], str]:
+    """A function that makes names unique, among those taken and those it has made."""
     used, counts = set(taken), Counter[str]()
 
     def unique(name: str) -> str:
@@ -144,5 +146,5 @@ def _naming(taken: Iterable[str]) -> Callable[[str], str]:
 def _type(predictor: Predictor) -> int:
     from onnx import TensorProto
 
-    strings = isinstance(predictor, Category) and predictor.of_strings
+    strings = isinstance(predictor, CategoricalPredictor) and predictor.of_strings
     return int(TensorProto.STRING if strings else TensorProto.DOUBLE)

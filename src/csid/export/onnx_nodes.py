@@ -1,4 +1,4 @@
-"""ONNX graphs in the making: arithmetic on values adds the nodes that compute it."""
+"""A builder of ONNX graphs: arithmetic on values adds the nodes that compute it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Union
@@ -11,13 +11,13 @@ from onnx import TensorProto, helper, numpy_helper
 Operand = Union["Value", NDArray[Any], float, int]
 
 LARGEST = 2**31 - 2**20
-"""Bytes of constants that fit into a file of the format (protobuf), which ends at 2 GB."""
+"""Bytes of constants that fit into a protobuf file, which is limited to 2 GB."""
 
 
 class Graph:
     """Nodes and constants, in the order in which they were added.
 
-    unique : makes names that nothing else has; outer : the graph that this one is the body of a loop in.
+    unique : makes unique names; outer : the graph that has the loop whose body this is.
     """
 
     def __init__(self, unique: Callable[[str], str], outer: "Graph | None" = None) -> None:
@@ -28,16 +28,16 @@ class Graph:
         self._bytes = 0
 
     def value(self, name: str) -> "Value":
-        """A value that has this name, such as an input."""
+        """A value by its name, such as an input."""
         return Value(name, self)
 
     def constant(self, content: NDArray[Any] | float | int) -> "Value":
-        """Numbers, or an array of objects that are strings."""
+        """Numbers, or an object array of strings."""
         array, name = np.asarray(content), self.unique("constant")
         self._bytes += array.nbytes
         if self._bytes > LARGEST:
             raise ValueError(
-                f"the model has {self._bytes / 1e9:.1f} GB of constants or more, but an ONNX file ends at 2 GB: "
+                f"the model has {self._bytes / 1e9:.1f} GB of constants or more, but an ONNX file is limited to 2 GB: "
                 'export with precision="single", or fit with fewer `levels`, or a smaller `rank` or `max_rank`.'
             )
         self.constants.append(numpy_helper.from_array(array, name))
@@ -46,7 +46,7 @@ class Graph:
     def add(
         self, operator: str, *inputs: Operand, output: str | None = None, unused: int = 0, **attributes: Any
     ) -> "Value":
-        """The output of a new node, which may be given a name; behind it come some that nothing reads."""
+        """The first output of a new node, which may be given a name; `unused` more outputs follow it."""
         names = [self._name(value) for value in inputs]
         output = output or self.unique(operator)
         outputs = [output, *(self.unique(operator) for _ in range(unused))]
@@ -56,18 +56,18 @@ class Graph:
     def loop(
         self, most: int, step: Callable[..., tuple["Value", ...]], states: Sequence["Value"], shape: Sequence[Any]
     ) -> list["Value"]:
-        """The states after at most so many steps.
+        """The states after at most `most` steps.
 
-        step : from states to whether to go on and new states, all doubles of this shape.
+        step : maps states to a condition for going on and new states, all doubles of this shape.
         """
         return self._loop(most, lambda _, *states: step(*states), states, shape)
 
     def each(
         self, numbers: "Value", step: Callable[["Value", "Value"], "Value"], state: "Value", shape: Sequence[Any]
     ) -> "Value":
-        """The state, doubles of this shape, after a step for each of some whole numbers.
+        """The state, doubles of this shape, after a step for each of some integers.
 
-        step : from a number and the state to the new state.
+        step : maps an integer and the state to the new state.
         """
 
         def go_on(at: Value, state: Value) -> tuple[Value, Value]:
@@ -78,7 +78,7 @@ class Graph:
     def _loop(
         self, most: Operand, step: Callable[..., tuple["Value", ...]], states: Sequence["Value"], shape: Sequence[Any]
     ) -> list["Value"]:
-        """As `loop`, but the step is given its number first."""
+        """As `loop`, but the first argument of the step is its number."""
         body = Graph(self.unique, outer=self)
         at, *names = [self.unique("step"), *(self.unique("state") for _ in states)]
         going, *new = step(body.value(at), *map(body.value, names))
@@ -102,13 +102,13 @@ class Graph:
 
 
 class Value:
-    """A tensor that a graph computes. What two values give belongs to the inner one of their graphs."""
+    """A tensor that a graph computes. An operation on two values belongs to the inner one of their graphs."""
 
     def __init__(self, name: str, graph: Graph) -> None:
         self.name, self.graph = name, graph
 
     def then(self, operator: str, *others: Operand, **attributes: Any) -> "Value":
-        """The output of a node whose first input this is."""
+        """The output of a node that has this value as its first input."""
         return self._innermost(others).add(operator, self, *others, **attributes)
 
     def _innermost(self, others: Sequence[Operand]) -> Graph:
@@ -137,34 +137,34 @@ class Value:
         return self.then("Where", true, false)
 
     def total(self, axis: int) -> "Value":
-        """Sums over an axis, which is dropped."""
+        """Sums over an axis, which is removed."""
         return self.then("ReduceSum", np.array([axis]), keepdims=0)
 
     def cast(self, kind: int) -> "Value":
         return self.then("Cast", to=kind)
 
 
-class Table:
-    """Rows that are kept in single precision or not, and taken as doubles."""
+class LookupTable:
+    """Rows to look up, stored in single or double precision and returned as doubles."""
 
     def __init__(self, content: Value, single: bool) -> None:
         self.content, self.single = content, single
 
     @classmethod
-    def of(cls, rows: NDArray[np.float64], graph: Graph, single: bool = False) -> "Table":
+    def of(cls, rows: NDArray[np.float64], graph: Graph, single: bool = False) -> "LookupTable":
         return cls(graph.constant(rows.astype(np.float32) if single else rows), single)
 
     def rows(self, at: Value) -> Value:
-        """Rows by their numbers."""
+        """Rows by their indices."""
         return self._doubles(self.content.then("Gather", at))
 
     def entries(self, at: Value) -> Value:
-        """For each entry of a row, from the row of its own number (J, R)."""
+        """(J, R) whose entry (j, r) is entry r of row at[j, r]."""
         return self._doubles(self.content.then("GatherElements", at, axis=0))
 
-    def above(self, others: Sequence["Table"]) -> "Table":
-        """This table and others under it."""
-        return Table(self.content.then("Concat", *(other.content for other in others), axis=0), self.single)
+    def above(self, others: Sequence["LookupTable"]) -> "LookupTable":
+        """This table with others below it."""
+        return LookupTable(self.content.then("Concat", *(other.content for other in others), axis=0), self.single)
 
     def _doubles(self, taken: Value) -> Value:
         return taken.cast(TensorProto.DOUBLE) if self.single else taken

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csid.bayesian import BayesianCSIDRegressor
-from csid.description import Category, Predictor
+from csid.estimators.bayesian import BayesianCSIDRegressor
+from csid.estimators.least_squares import CSIDRegressor
 from csid.export.description import describe
 from csid.export.onnx_model import checked_coverages, output_names, require
-from csid.regression import CSIDRegressor
+from csid.fitted.description import CategoricalPredictor, Predictor
+from csid.fitted.model import fitted_model
 
 if TYPE_CHECKING:
     from csid.export.onnx_nodes import Graph, Value
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 def register_skl2onnx() -> None:
     """Teach skl2onnx to convert `CSIDRegressor` and `BayesianCSIDRegressor`, on their own or in a pipeline.
 
-    The input of the estimator is a matrix of numbers, or several inputs whose columns side by side are its predictors;
-    where categories are strings, so must the input be. Bounds of new observations are further outputs with
-    `options={id(estimator): {"interval": 0.9}}`. The output is single precision unless an input is double.
+    The input of the estimator is a matrix of numbers, or several inputs whose columns, side by side, are its
+    predictors. A predictor whose categories are strings needs an input of strings. With
+    `options={id(estimator): {"interval": 0.9}}`, the bounds of the predictive interval are further outputs. Outputs are
+    single precision unless an input is double.
 
     Examples
     --------
@@ -45,8 +47,10 @@ def register_skl2onnx() -> None:
         )
 
 
-def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None) -> list[Any]:
-    """Declare the outputs; `variable` is what skl2onnx calls that of a regressor."""
+def _parse(
+    scope: Any, model: CSIDRegressor | BayesianCSIDRegressor, inputs: list[Any], custom_parsers: Any = None
+) -> list[Any]:
+    """Declare the outputs; skl2onnx calls that of a regressor `variable`."""
     from skl2onnx.common.data_types import guess_tensor_type
 
     interval = scope.get_options(model, {"interval": None})["interval"]
@@ -63,7 +67,9 @@ def _shapes(operator: Any) -> None:
     double = any(isinstance(variable.type, DoubleTensorType) for variable in operator.inputs)
     kind = DoubleTensorType if double else FloatTensorType
     for variable in operator.outputs:
-        variable.set_type(kind([operator.inputs[0].get_first_dimension(), operator.raw_operator.cpd_.n_outputs]))
+        variable.set_type(
+            kind([operator.inputs[0].get_first_dimension(), fitted_model(operator.raw_operator).n_outputs])
+        )
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -91,14 +97,14 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _places(operator: Any, wanted: int) -> list[tuple[Any, int]]:
-    """For each predictor, an input and the number of its column there."""
+    """For each predictor, its input and the index of its column there."""
     inputs = operator.inputs
     widths = [wanted if len(inputs) == 1 else variable.get_second_dimension() for variable in inputs]
     if None in widths or sum(widths) != wanted:
         found = ", ".join(f"{variable.raw_name!r} {variable.type.shape}" for variable in inputs)
         raise ValueError(
             f"{type(operator.raw_operator).__name__} has {wanted} predictors, but its inputs are {found}: "
-            "give initial types that have as many columns in all."
+            "give initial types with that many columns in total."
         )
     return [(variable, n) for variable, width in zip(inputs, widths, strict=True) for n in range(width)]
 
@@ -109,7 +115,7 @@ def _column(graph: "Graph", predictor: Predictor, variable: Any, n: int) -> "Val
     from skl2onnx.common.data_types import StringTensorType
 
     column = graph.value(variable.onnx_name).then("Gather", np.array([n]), axis=1)
-    if not isinstance(predictor, Category) or not predictor.of_strings:
+    if not isinstance(predictor, CategoricalPredictor) or not predictor.of_strings:
         return column.cast(TensorProto.DOUBLE)
     if not isinstance(variable.type, StringTensorType):
         raise ValueError(

@@ -1,6 +1,6 @@
-"""What the template of an exported module has behind it where missing cells follow a joint PMF of the predictors.
+"""The part of an exported module for missing cells that follow a joint PMF of the predictors.
 
-It is exported from its first class on.
+It is exported from its first class on, after the template.
 """
 
 # ruff: noqa: B905 (before Python 3.10, zip has no `strict`)
@@ -14,20 +14,20 @@ from collections.abc import Mapping
 from operator import mul
 from typing import Any
 
-from csid.export.python_template import Category, Model, Number, _unpacked
+from csid.export.python_template import Category, Model, Number, UnitNoise, _unpacked
 
 
-class Mode:
-    """The levels of a predictor in the classes.
+class PredictorInClasses:
+    """The levels of a predictor in the latent classes.
 
-    predictor : whose rows are taken; told : of it, and in_classes : of its levels, as csid exports them to JSON.
+    predictor : that has the rows; entries, in_classes : of it and of its levels in the JSON document.
     """
 
-    def __init__(self, predictor: Number | Category, told: dict[str, Any], in_classes: dict[str, Any]) -> None:
+    def __init__(self, predictor: Number | Category, entries: dict[str, Any], in_classes: dict[str, Any]) -> None:
         rows = predictor.rows
         self.rows = [*rows.values(), predictor.missing] if isinstance(rows, dict) else rows
-        self.places = type(predictor)(told, [array("d", [level]) for level in range(told["rows"])])
-        self.n_levels: int = told["rows"] - 1
+        self.places = type(predictor)(entries, [array("d", [level]) for level in range(entries["rows"])])
+        self.n_levels: int = entries["rows"] - 1
         self.bins: list[int] = in_classes["bins"]
         self.lifts: list[list[float]] = in_classes["lifts"]
         self.logs = [[math.log(lift) for lift in lifts] for lifts in self.lifts]
@@ -36,7 +36,7 @@ class Mode:
         self._means: dict[int, array[float]] = {}
 
     def level(self, value: Any) -> int | None:
-        """The nearest level, the lower one of two that are as near; None for a missing cell."""
+        """The nearest level, the lower one at a midpoint; None for a missing cell."""
         (place,) = self.places.row(value)
         level = math.ceil(place - 0.5)
         return level if level < self.n_levels else None
@@ -46,14 +46,14 @@ class Mode:
         if c not in self._means:
             masses = [p * self.lifts[at][c] for p, at in zip(self.marginal, self.bins)]
             mean, mass = [0.0] * len(self.rows[0]), sum(masses)
-            for share, row in zip(masses, self.rows):
-                mean = [a + share / mass * b for a, b in zip(mean, row)]
+            for part, row in zip(masses, self.rows):
+                mean = [a + part / mass * b for a, b in zip(mean, row)]
             self._means[c] = array("d", mean)
         return self._means[c]
 
 
 class Completed(Model):
-    """A model at a row whose missing cells are filled in, another way in each draw, moved so that it has some means."""
+    """A model at a row whose missing cells are imputed, differently in each draw, shifted to the given means."""
 
     def __init__(self, model: Model, posterior: dict[str, Any], components: list[float], means: list[float]) -> None:
         self.__dict__.update(model.__dict__)
@@ -72,20 +72,20 @@ class Completed(Model):
 class ConditionalModel(Model):
     """A model whose missing cells follow a joint PMF, given the other cells of their row.
 
-    The PMF is a mixture of classes of rows, in each of which the predictors are independent.
+    The PMF is a mixture of latent classes, in each of which the predictors are independent.
     """
 
-    def __init__(self, document: str, rows: str) -> None:
-        super().__init__(document, rows)
-        told = json.loads(_unpacked(document))
-        classes = told["classes"]
-        self.modes = list(map(Mode, self.predictors, told["predictors"], classes["predictors"]))
-        self.log_shares = [math.log(share) for share in classes["shares"]]
+    def __init__(self, document: str, rows: str, noise: UnitNoise | None = None) -> None:
+        super().__init__(document, rows, noise)
+        entries = json.loads(_unpacked(document))
+        classes = entries["classes"]
+        self.modes = list(map(PredictorInClasses, self.predictors, entries["predictors"], classes["predictors"]))
+        self.log_weights = [math.log(weight) for weight in classes["weights"]]
         self.least: float = classes["least"]
         self.quantiles: list[float] = classes["quantiles"]
 
     def predict_interval(self, row: Mapping[str, Any], coverage: float = 0.9) -> tuple[Any, Any]:
-        """Bounds, each like the prediction, between which a new observation falls with this probability."""
+        """Bounds of the predictive interval with this coverage, each shaped like the prediction."""
         levels = self._levels(row)
         if self.posterior is None or None not in levels:
             return super().predict_interval(row, coverage)
@@ -98,22 +98,22 @@ class ConditionalModel(Model):
         levels = self._levels(row)
         if None not in levels:
             return super()._components(row)
-        observed, lacked = self._observed(row, levels), self._lacked(levels)
+        observed, missing = self._observed(row, levels), self._missing_in(levels)
         probabilities = [p if p >= self.least else 0.0 for p in self._probabilities(levels)]
         expected, mass = [0.0] * len(observed), sum(probabilities)
         for c, p in enumerate(probabilities):
             if p > 0.0:
                 product = observed
-                for mode in lacked:
+                for mode in missing:
                     product = list(map(mul, product, mode.mean(c)))
                 expected = [a + p / mass * b for a, b in zip(expected, product)]
         return expected
 
     def _completed(self, ranks: list[int], row: Mapping[str, Any], levels: list[int | None]) -> list[float]:
-        """The components at a row whose missing cells are filled in for each draw."""
+        """The components at a row whose missing cells are imputed in each draw."""
         product, probabilities = self._observed(row, levels), self._probabilities(levels)
         classes = [_class_at(u, probabilities) for u in self.quantiles]
-        for mode in self._lacked(levels):
+        for mode in self._missing_in(levels):
             filled: list[float] = []
             for rank, c, drawn in zip(ranks, classes, mode.drawn):
                 filled += mode.rows[drawn[c]][len(filled) : len(filled) + rank]
@@ -123,7 +123,7 @@ class ConditionalModel(Model):
     def _levels(self, row: Mapping[str, Any]) -> list[int | None]:
         return [mode.level(row.get(mode.places.name)) for mode in self.modes]
 
-    def _lacked(self, levels: list[int | None]) -> list[Mode]:
+    def _missing_in(self, levels: list[int | None]) -> list[PredictorInClasses]:
         return [mode for mode, level in zip(self.modes, levels) if level is None]
 
     def _observed(self, row: Mapping[str, Any], levels: list[int | None]) -> list[float]:
@@ -136,7 +136,7 @@ class ConditionalModel(Model):
 
     def _probabilities(self, levels: list[int | None]) -> list[float]:
         """Those of the classes, given the observed cells."""
-        scores = self.log_shares
+        scores = self.log_weights
         for mode, level in zip(self.modes, levels):
             if level is not None:
                 scores = [a + b for a, b in zip(scores, mode.logs[mode.bins[level]])]
@@ -147,7 +147,7 @@ class ConditionalModel(Model):
 
 
 def _class_at(u: float, probabilities: list[float]) -> int:
-    """The first class at which the sum of the probabilities is not below u."""
+    """The first class at which the cumulative probability reaches u."""
     reached = 0.0
     for c, p in enumerate(probabilities):
         reached += p

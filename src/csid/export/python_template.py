@@ -1,11 +1,11 @@
-"""A model that csid has fitted, in one file, with nothing but Python's standard library (3.8 or newer).
+"""A model fitted by csid, in one file that needs only Python's standard library (3.8 or newer).
 
     import model
     model.predict({"age": 40.0, "colour": "red"})  # a number, or a list of them when there are several outputs
 
-A row maps the names of columns to values; others than those of the model are ignored. A cell that is None, NaN or not
-there is missing: it is averaged over, or has a level of its own, as the model was fitted. A category never seen is
-averaged over.
+A row maps column names to values; columns that the model does not have are ignored. A cell that is None, NaN or absent
+is missing: it is averaged over, or has a level of its own, as the model was fitted. An unseen category is averaged
+over.
 
     python model.py data.csv > predictions.csv
 """
@@ -29,25 +29,34 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from operator import mul
 from pathlib import Path
-from statistics import NormalDist
-from typing import Any
+from typing import Any, Protocol
 
 _NEWTON_STEPS = 100
 _CLOSE = 1e-13
 
 
+class UnitNoise(Protocol):
+    """Noise of scale one: distribution function, density and quantile."""
+
+    def cdf(self, z: float) -> float: ...
+
+    def pdf(self, z: float) -> float: ...
+
+    def ppf(self, q: float) -> float: ...
+
+
 class Number:
     """A predictor that is a number: rows of its factor at the levels of a grid, and one for a missing cell."""
 
-    def __init__(self, told: dict[str, Any], rows: list[array[float]]) -> None:
-        self.name: str = told["name"]
-        self.grid: list[float] = told["grid"]
+    def __init__(self, entries: dict[str, Any], rows: list[array[float]]) -> None:
+        self.name: str = entries["name"]
+        self.grid: list[float] = entries["grid"]
         self.edges = [0.5 * upper + 0.5 * lower for lower, upper in zip(self.grid, self.grid[1:])]
-        self.linear: bool = told["interpolation"] == "linear"
-        self.words: dict[str, int] = {word: at for at, word in enumerate(told["words"])}
-        self.date: bool = told["date"]
+        self.linear: bool = entries["interpolation"] == "linear"
+        self.words: dict[str, int] = {word: at for at, word in enumerate(entries["words"])}
+        self.date: bool = entries["date"]
         self.rows = rows
-        self.missing: array[float] = rows[told["missing"]]
+        self.missing: array[float] = rows[entries["missing"]]
 
     def row(self, value: Any) -> Iterable[float]:
         """The row of the factor at a value, between two levels or at the nearest."""
@@ -79,12 +88,12 @@ class Number:
 class Category:
     """A predictor that is a category: a row of its factor for each, one for a missing cell, one for any other."""
 
-    def __init__(self, told: dict[str, Any], rows: list[array[float]]) -> None:
-        self.name: str = told["name"]
-        self.categories: list[Any] = told["categories"]
+    def __init__(self, entries: dict[str, Any], rows: list[array[float]]) -> None:
+        self.name: str = entries["name"]
+        self.categories: list[Any] = entries["categories"]
         self.rows: dict[Any, array[float]] = dict(zip(self.categories, rows))
-        self.missing: array[float] = rows[told["missing"]]
-        self.unseen: array[float] = rows[told["unseen"]]
+        self.missing: array[float] = rows[entries["missing"]]
+        self.unseen: array[float] = rows[entries["unseen"]]
 
     def row(self, value: Any) -> Iterable[float]:
         """The row of the factor for a category."""
@@ -106,37 +115,39 @@ class Category:
 
 
 class Model:
-    """A tensor over the levels of the predictors, and with draws, the distribution of new observations.
+    """A tensor over the levels of the predictors and, with posterior draws, the distribution of new observations.
 
     document : as csid exports it to JSON, but with the number of rows of each factor in place of the rows.
     rows : those of all predictors, as doubles. Both are compressed, in base 64.
+    noise : of new observations; None without posterior draws.
     """
 
-    def __init__(self, document: str, rows: str) -> None:
-        told = json.loads(_unpacked(document))
+    def __init__(self, document: str, rows: str, noise: UnitNoise | None = None) -> None:
+        entries = json.loads(_unpacked(document))
         numbers = array("d", _unpacked(rows))
         if sys.byteorder == "big":
             numbers.byteswap()
         self.predictors: list[Number | Category] = []
-        R, start = len(told["V"][0]), 0
-        for one in told["predictors"]:
+        R, start = len(entries["V"][0]), 0
+        for one in entries["predictors"]:
             end = start + R * one["rows"]
             factor = [numbers[at : at + R] for at in range(start, end, R)]
             self.predictors.append(Number(one, factor) if one["kind"] == "number" else Category(one, factor))
             start = end
-        self.V = [array("d", row) for row in told["V"]]
-        self.bias: list[float] = told["bias"]
-        self.posterior: dict[str, Any] | None = told["posterior"]
-        self.targets: list[str] = told["targets"] or [str(j) for j in range(len(self.bias))]
-        self.missing = set(told["missing"])
+        self.V = [array("d", row) for row in entries["V"]]
+        self.bias: list[float] = entries["bias"]
+        self.posterior: dict[str, Any] | None = entries["posterior"]
+        self.noise = noise
+        self.targets: list[str] = entries["targets"] or [str(j) for j in range(len(self.bias))]
+        self.missing = set(entries["missing"])
 
     def parse(self, predictor: Number | Category, text: str | None) -> Any:
-        """A cell of a file; a word that stands for a missing one is None, unless it is a category."""
+        """A cell of a file. A word for missing cells becomes None, unless it is a category."""
         known = isinstance(predictor, Category) and text in predictor.rows
         return None if text is None or (text in self.missing and not known) else predictor.parse(text)
 
     def predict(self, row: Mapping[str, Any]) -> Any:
-        """The prediction for a row: a number, or a list of them for several outputs."""
+        """The prediction for a row: a number, or a list of numbers for several outputs."""
         return _one_or_all(self._means(self._components(row)))
 
     def predict_many(self, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
@@ -144,14 +155,16 @@ class Model:
         return [self.predict(row) for row in rows]
 
     def predict_interval(self, row: Mapping[str, Any], coverage: float = 0.9) -> tuple[Any, Any]:
-        """Bounds, each like the prediction, between which a new observation falls with this probability."""
-        if self.posterior is None:
-            raise ValueError("this model has no draws, and so no intervals: export a BayesianCSIDRegressor.")
+        """Bounds of the predictive interval with this coverage, each shaped like the prediction."""
+        if self.posterior is None or self.noise is None:
+            raise ValueError(
+                "this model has no posterior draws, so it has no intervals: export a BayesianCSIDRegressor."
+            )
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage={coverage}: give a probability between 0 and 1, such as 0.9.")
         components = self._components(row)
         bounds = [
-            self._bounds(self.posterior, components, output, mean, coverage)
+            self._bounds(self.posterior, self.noise, components, output, mean, coverage)
             for output, mean in enumerate(self._means(components))
         ]
         return _one_or_all([lower for lower, _ in bounds]), _one_or_all([upper for _, upper in bounds])
@@ -167,67 +180,42 @@ class Model:
         return [b + sum(map(mul, v, components)) for b, v in zip(self.bias, self.V)]
 
     def _bounds(
-        self, posterior: dict[str, Any], components: list[float], output: int, mean: float, coverage: float
+        self,
+        posterior: dict[str, Any],
+        noise: UnitNoise,
+        components: list[float],
+        output: int,
+        mean: float,
+        coverage: float,
     ) -> tuple[float, float]:
-        """Quantiles of one output: those of the draws' deviations from the mean, times the spread."""
+        """Quantiles of one output: those of the draws' deviations from the mean, times the calibration factor."""
         terms = list(map(mul, self.V[output], components))
-        shares: list[float] = posterior["shares"]
+        weights: list[float] = posterior["weights"]
         scales = [scale[output] for scale in posterior["noise"]]
         deviations, start = [], 0
-        for rank, share, bias in zip(posterior["ranks"], shares, posterior["bias"]):
-            deviations.append(bias[output] + sum(terms[start : start + rank]) / share - mean)
+        for rank, weight, bias in zip(posterior["ranks"], weights, posterior["bias"]):
+            deviations.append(bias[output] + sum(terms[start : start + rank]) / weight - mean)
             start += rank
-        noise: Normal | Student4 = Normal() if posterior["degrees_of_freedom"] is None else Student4()
-        factor = math.exp(_interpolated(mean, posterior["knots"][output], posterior["logs"][output]))
+        factor = math.exp(_interpolated(mean, posterior["knots"][output], posterior["log_factors"][output]))
         lower, upper = (
-            mean + factor * _quantile(q, deviations, scales, shares, noise)
+            mean + factor * _quantile(q, deviations, scales, weights, noise)
             for q in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
         )
         return lower, upper
 
 
-class Normal:
-    """Noise that is normally distributed, of scale one."""
-
-    def below(self, z: float) -> float:
-        return 0.5 * math.erfc(-z / math.sqrt(2.0))
-
-    def density(self, z: float) -> float:
-        return math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-
-    def quantile(self, q: float) -> float:
-        return NormalDist().inv_cdf(q)
-
-
-class Student4:
-    """Noise that follows Student's t with 4 degrees of freedom, of scale one."""
-
-    def below(self, z: float) -> float:
-        s = z / math.hypot(2.0, z)
-        return 0.5 + 0.25 * s * (3.0 - s * s)
-
-    def density(self, z: float) -> float:
-        return 0.375 * math.pow(1.0 + 0.25 * z * z, -2.5)
-
-    def quantile(self, q: float) -> float:
-        root = math.sqrt(4.0 * q * (1.0 - q))
-        return math.copysign(2.0 * math.sqrt(max(math.cos(math.acos(root) / 3.0) / root - 1.0, 0.0)), q - 0.5)
-
-
-def _quantile(
-    q: float, centres: list[float], scales: list[float], shares: list[float], noise: Normal | Student4
-) -> float:
+def _quantile(q: float, centres: list[float], scales: list[float], weights: list[float], noise: UnitNoise) -> float:
     """Where the distribution function of a mixture reaches q, by Newton's method inside a shrinking bracket."""
-    at_q = [centre + noise.quantile(q) * scale for centre, scale in zip(centres, scales)]
+    at_q = [centre + noise.ppf(q) * scale for centre, scale in zip(centres, scales)]
     low, high = min(at_q), max(at_q)
-    x: float = sum(map(mul, shares, at_q))
+    x: float = sum(map(mul, weights, at_q))
     for _ in range(_NEWTON_STEPS):
         z = [(x - centre) / scale for centre, scale in zip(centres, scales)]
-        excess = sum(share * noise.below(each) for share, each in zip(shares, z)) - q
+        excess = sum(weight * noise.cdf(each) for weight, each in zip(weights, z)) - q
         if abs(excess) < _CLOSE:
             break
         low, high = (x, high) if excess < 0.0 else (low, x)
-        density = sum(share * noise.density(each) / scale for share, each, scale in zip(shares, z, scales))
+        density = sum(weight * noise.pdf(each) / scale for weight, each, scale in zip(weights, z, scales))
         x -= excess / max(density, 1e-300)
         if not low <= x <= high:
             x = 0.5 * (low + high)
@@ -248,7 +236,7 @@ def _unpacked(text: str) -> bytes:
 
 
 def _single(t: float) -> float:
-    """Rounded to single precision, as positions between levels are."""
+    """Rounded to single precision, like positions between levels."""
     return float(struct.unpack("f", struct.pack("f", t))[0])
 
 
@@ -280,7 +268,9 @@ def main(model: Model) -> None:
     """Predict the rows of a file."""
     command = argparse.ArgumentParser(description="Predictions for the rows of a CSV file, as CSV.")
     command.add_argument("data", help="a file whose first line names the columns; - for standard input")
-    command.add_argument("--interval", type=float, metavar="COVERAGE", help="bounds as well, such as for 0.9")
+    command.add_argument(
+        "--interval", type=float, metavar="COVERAGE", help="also write bounds with this coverage, such as 0.9"
+    )
     given = command.parse_args()
     try:
         if given.data == "-":
@@ -289,7 +279,7 @@ def main(model: Model) -> None:
             with Path(given.data).open(newline="", encoding="utf-8-sig") as file:
                 _predict_file(model, file, given.interval)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read the predictions has had enough
+    except BrokenPipeError:  # the reader of the predictions has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

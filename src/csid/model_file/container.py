@@ -1,7 +1,7 @@
-"""Arrays and a JSON header in one safetensors file: written aside, checked by its sum, read with suspicion.
+"""Arrays and a JSON header in one safetensors file: written atomically, verified by a checksum, validated when read.
 
-Layout of safetensors: the length of a JSON index, the index (name, type, shape and place of every array, and texts by
-name), then the arrays. One text is ours: `csid`, the header, whose first entry is the sum of the rest and all arrays.
+Layout of safetensors: the length of a JSON index; the index (name, type, shape and offset of every array, and strings
+by name); the arrays. The string `csid` is our header, whose first entry is the checksum of its rest and all arrays.
 """
 
 import hashlib
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from csid.files import written_aside
+from csid.files import atomic_file
+from csid.model_file.migration import migrated
 
-PROTOCOL = 1
-"""Raised when files can no longer be read by what wrote the ones before."""
+PROTOCOL = 2
+"""Increased when earlier versions can no longer read new files. `migration` converts files of earlier protocols."""
 
 _TYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64}
 _LONGEST_HEADER = 1 << 26
@@ -28,14 +29,14 @@ _SUM_ENDS = len('{"sha256": "", ') + 64
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be read, and why."""
+    """A model file cannot be read."""
 
 
 @dataclass(frozen=True)
 class Section:
     """A JSON object of a header, whose entries are checked as they are read.
 
-    path : of the file, for messages; place : of the object in the header.
+    path : of the file, for error messages; place : of the object in the header, such as `predictors.0.`.
     """
 
     path: str
@@ -44,39 +45,43 @@ class Section:
 
     def wrong(self, key: str, why: str) -> ModelFileError:
         """The error for an entry."""
-        return ModelFileError(f"{self.path} is no whole csid model: its header's {self.place}{key} {why}.")
+        return ModelFileError(f"{self.path} is not a valid csid model file: its header's {self.place}{key} {why}.")
+
+    def error(self, key: str, why: str) -> ModelFileError:
+        """The error for an entry of the header as a whole."""
+        return Section(self.path, "", {}).wrong(key, why)
 
     def _get(self, key: str, kind: type | tuple[type, ...], what: str) -> Any:
         if key not in self.entries:
-            raise self.wrong(key, "is absent")
+            raise self.wrong(key, "is missing")
         value = self.entries[key]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self.wrong(key, f"is not {what}")
         return value
 
     def text(self, key: str) -> str:
-        return str(self._get(key, str, "a text"))
+        return str(self._get(key, str, "a string"))
 
     def flag(self, key: str) -> bool:
         return bool(self._get(key, bool, "true or false"))
 
     def whole(self, key: str, least: int = 0, most: int = 1 << 53) -> int:
-        value = int(self._get(key, int, "a whole number"))
+        value = int(self._get(key, int, "an integer"))
         if not least <= value <= most:
             raise self.wrong(key, f"is {value}, not from {least} to {most}")
         return value
 
     def number(self, key: str) -> float:
-        """A number; null stands for NaN, and a text for an infinity."""
+        """A number. null stands for NaN, and the strings "inf" and "-inf" for infinity."""
         value = self._get(key, (int, float, str, type(None)), "a number")
         if isinstance(value, str) and value not in ("inf", "-inf"):
             raise self.wrong(key, "is not a number")
         return float("nan") if value is None else float(value)
 
     def texts(self, key: str) -> list[str]:
-        values = self._get(key, list, "a list of texts")
+        values = self._get(key, list, "a list of strings")
         if not all(isinstance(value, str) for value in values):
-            raise self.wrong(key, "is not a list of texts")
+            raise self.wrong(key, "is not a list of strings")
         return list(values)
 
     def items(self, key: str) -> list[Any]:
@@ -93,25 +98,25 @@ class Section:
 
 
 def json_number(value: float) -> float | str | None:
-    """A number for a header, as `Section.number` reads it."""
+    """A number as JSON, which `Section.number` reads."""
     if np.isnan(value):
         return None
     return float(value) if np.isfinite(value) else str(float(value))
 
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file; one that was there before stays whole until the new one is."""
+    """Write a file. An existing file is replaced only when the new one is complete."""
     stored = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     rest = json.dumps({"protocol": PROTOCOL, **header}, allow_nan=False)[1:]
-    with written_aside(path) as aside:
+    with atomic_file(path) as temporary:
         try:
-            save_file(stored, aside, {"csid": f'{{"sha256": "{_sum(rest, stored)}", {rest}'})
+            save_file(stored, temporary, {"csid": f'{{"sha256": "{_sum(rest, stored)}", {rest}'})
         except SafetensorError as error:
             raise OSError(f"{path} could not be written: {error}") from None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]]:
-    """The header and the arrays of a file that is whole, and that this version can read."""
+    """The header and the arrays of a file, converted to the current protocol."""
     name = str(Path(path))
     if not Path(path).exists():
         raise FileNotFoundError(f"there is no file {name}")
@@ -126,19 +131,22 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
             types = {key: file.get_slice(key).get_dtype() for key in file.keys()}  # noqa: SIM118, it is no dict
             for key, kind in types.items():
                 if kind not in _TYPES:
-                    raise ModelFileError(f"{name} is no whole csid model: its array {key!r} has type {kind}.")
+                    raise ModelFileError(f"{name} is not a valid csid model file: its array {key!r} has type {kind}.")
             arrays = {key: file.get_tensor(key) for key in types}
     except SafetensorError as error:
-        raise ModelFileError(f"{name} is not a csid model, or it was cut off or damaged: {error}.") from None
+        raise ModelFileError(f"{name} is not a csid model, or it was truncated or damaged: {error}.") from None
     header = _parsed(name, texts["csid"])
     protocol = header.whole("protocol")
     if protocol > PROTOCOL:
         written_by = header.entries.get("csid", "a later version")
         raise ModelFileError(
-            f"{name} was written by csid {written_by} in protocol {protocol}, and this version reads up to {PROTOCOL}: "
+            f"{name} was written by csid {written_by} in protocol {protocol}, but this version reads up to {PROTOCOL}: "
             "upgrade with pip install --upgrade csid."
         )
     _check_sum(header, texts["csid"], arrays)
+    if protocol < PROTOCOL:
+        entries, arrays = migrated(header.entries, arrays)
+        header = Section(header.path, header.place, entries)
     return header, arrays
 
 
@@ -149,22 +157,22 @@ def _check_index_length(path: Path) -> None:
         raise ModelFileError(f"{path} is not a csid model: it has {len(start)} bytes.")
     length = int.from_bytes(start, "little")
     if length > min(_LONGEST_HEADER, path.stat().st_size - 8):
-        raise ModelFileError(f"{path} is not a csid model, or it was cut off: its index does not fit.")
+        raise ModelFileError(f"{path} is not a csid model, or it was truncated: its index is longer than the file.")
 
 
 def _parsed(name: str, text: str) -> Section:
     try:
         header = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{name} is no whole csid model: its header is not JSON ({error}).") from None
+        raise ModelFileError(f"{name} is not a valid csid model file: its header is not JSON ({error}).") from None
     if not isinstance(header, dict):
-        raise ModelFileError(f"{name} is no whole csid model: its header is not an object.")
+        raise ModelFileError(f"{name} is not a valid csid model file: its header is not an object.")
     return Section(name, "", header)
 
 
 def _check_sum(header: Section, text: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     if header.text("sha256") != _sum(text[_SUM_ENDS:], arrays):
-        raise ModelFileError(f"{header.path} is damaged: its contents do not add up to its checksum. Get it anew.")
+        raise ModelFileError(f"{header.path} is damaged: its checksum does not match. Copy or save it again.")
 
 
 def _sum(rest: str, arrays: Mapping[str, NDArray[Any]]) -> str:

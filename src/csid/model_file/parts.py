@@ -1,4 +1,4 @@
-"""What a model consists of, as entries of a header and arrays: levels, tensors, posterior draws."""
+"""The parts of a model as header entries and arrays: levels, joint PMF, tensors, posterior draws."""
 
 import base64
 import binascii
@@ -9,51 +9,52 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.latent_classes import LatentClasses
-from csid.cpd import CPD
 from csid.encoding import CategoricalMode, Encoding, Mode, OrdinalMode
 from csid.encoding.modes import MOST_LEVELS
+from csid.fitted.posterior import Draws
+from csid.likelihoods import Likelihood
+from csid.missing.joint_pmf import JointPMF
+from csid.missing.latent_classes import LatentClasses
 from csid.model_file.container import ModelFileError, Section
-from csid.pmf import JointPMF
-from csid.posterior import Draws
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 Packed = dict[str, NDArray[Any]]
 
 _LARGEST_GROWTH = 128
-"""Draws grow when they move to common levels: by less than this, or the file is not one that a fit has made."""
+"""Limit on how much draws may grow when interpolated to the common levels, against files that exhaust memory."""
 
 
 @dataclass
 class Arrays:
-    """The arrays of a file, checked as they are taken out; `finish` says whether some are left over."""
+    """The arrays of a file, checked as they are taken out. `finish` raises an error if some are left."""
 
     path: str
     left: Packed
 
     def take(self, name: str, shape: tuple[int, ...], kind: type[np.generic] = np.float64) -> NDArray[Any]:
-        """An array of this shape, in which -1 stands for any length, and of finite numbers."""
+        """An array of finite numbers with this shape, where -1 matches any length."""
         if name not in self.left:
-            raise self.wrong(name, "is absent")
+            raise self.wrong(name, "is missing")
         array = self.left.pop(name)
         if array.dtype != kind or array.ndim != len(shape):
             raise self.wrong(name, f"has type {array.dtype} and shape {array.shape}")
         if any(wanted not in (-1, found) for wanted, found in zip(shape, array.shape, strict=True)):
             raise self.wrong(name, f"has shape {array.shape}, not {shape}")
         if not np.isfinite(array).all():
-            raise self.wrong(name, "holds what is no finite number")
+            raise self.wrong(name, "holds NaN or infinity")
         return array
 
     def wrong(self, name: str, why: str) -> ModelFileError:
-        return ModelFileError(f"{self.path} is no whole csid model: its array {name!r} {why}.")
+        return ModelFileError(f"{self.path} is not a valid csid model file: its array {name!r} {why}.")
 
     def finish(self) -> None:
         for name in self.left:
-            raise self.wrong(name, "belongs to nothing")
+            raise self.wrong(name, "is not part of a model")
 
 
 def pack_encoding(encoding: Encoding) -> tuple[list[dict[str, Any]], Packed]:
-    """The modes, one entry each, and their levels and marginals."""
+    """One header entry per mode, and the arrays of levels and marginals."""
     arrays: Packed = {f"marginal.{n}": p for n, p in enumerate(encoding.marginals)}
     return [_pack_mode(mode) for mode in encoding.modes], arrays | _grids(encoding.modes, "grid")
 
@@ -71,23 +72,23 @@ def unpack_encoding(predictors: Sequence[Section], arrays: Arrays) -> Encoding:
 
 def pack_pmf(pmf: JointPMF) -> Packed:
     lifts = {f"pmf.lift.{n}": lift for n, lift in enumerate(pmf.classes.lifts)}
-    return {"pmf.shares": pmf.classes.shares, **lifts, **_grids(pmf.modes, "pmf.grid")}
+    return {"pmf.weights": pmf.classes.weights, **lifts, **_grids(pmf.modes, "pmf.grid")}
 
 
 def unpack_pmf(encoding: Encoding, arrays: Arrays) -> JointPMF:
     """A joint PMF whose categories are those of an encoding."""
-    shares = arrays.take("pmf.shares", (-1,))
-    if not len(shares) or (shares <= 0.0).any() or abs(shares.sum() - 1.0) > 1e-6:
-        raise arrays.wrong("pmf.shares", "is not a distribution")
+    weights = arrays.take("pmf.weights", (-1,))
+    if not len(weights) or (weights <= 0.0).any() or abs(weights.sum() - 1.0) > 1e-6:
+        raise arrays.wrong("pmf.weights", "is not a distribution")
     modes, lifts = [], []
     for n, mode in enumerate(encoding.modes):
         if isinstance(mode, OrdinalMode):
             mode = OrdinalMode(mode.name, _grid(arrays, f"pmf.grid.{n}"), False, False)
         modes.append(mode)
-        lifts.append(arrays.take(f"pmf.lift.{n}", (mode.n_levels, len(shares))))
+        lifts.append(arrays.take(f"pmf.lift.{n}", (mode.n_levels, len(weights))))
         if (lifts[-1] <= 0.0).any():
             raise arrays.wrong(f"pmf.lift.{n}", "is not positive")
-    return JointPMF(tuple(modes), LatentClasses(shares, tuple(lifts)))
+    return JointPMF(tuple(modes), LatentClasses(weights, tuple(lifts)))
 
 
 def pack_cpd(cpd: CPD, place: str) -> Packed:
@@ -104,27 +105,30 @@ def unpack_cpd(encoding: Encoding, outputs: int, arrays: Arrays, place: str) -> 
 
 def pack_draws(draws: Draws, place: str) -> Packed:
     factors = {f"{place}.factor.{n}": A for n, A in enumerate(draws.factors)}
-    others = {name: getattr(draws, name) for name in ("V", "bias", "ranks", "noise", "shares")}
+    others = {name: getattr(draws, name) for name in ("V", "bias", "ranks", "weights")} | draws.parameters
     named = {f"{place}.{name}": array for name, array in others.items()}
     return {**factors, **named, **_grids(draws.modes, f"{place}.grid")}
 
 
-def unpack_draws(encoding: Encoding, outputs: int, arrays: Arrays, place: str) -> Draws:
-    """Draws whose levels are among the common ones of an encoding."""
+def unpack_draws(encoding: Encoding, outputs: int, likelihood: Likelihood, arrays: Arrays, place: str) -> Draws:
+    """Draws on levels that are a subset of the levels of an encoding."""
     ranks = arrays.take(f"{place}.ranks", (-1,), np.int64)
     if len(ranks) == 0 or (ranks < 1).any() or (ranks > 1 << 20).any():
-        raise arrays.wrong(f"{place}.ranks", "holds what is no rank")
+        raise arrays.wrong(f"{place}.ranks", "does not hold ranks")
     D, R = len(ranks), int(ranks.sum())
     modes = tuple(_own_levels(mode, arrays, f"{place}.grid.{n}") for n, mode in enumerate(encoding.modes))
     own, common = (sum(mode.n_levels for mode in some) for some in (modes, encoding.modes))
     if common > _LARGEST_GROWTH * own:
-        raise arrays.wrong(f"{place}.factor.0", f"has {own} levels, too few beside the {common} of the model")
+        raise arrays.wrong(f"{place}.factor.0", f"has {own} levels, too few for the {common} of the model")
     factors = tuple(arrays.take(f"{place}.factor.{n}", (mode.n_levels, R), np.float32) for n, mode in enumerate(modes))
-    noise, shares = arrays.take(f"{place}.noise", (D, outputs)), arrays.take(f"{place}.shares", (D,))
-    if (noise < 0.0).any() or (shares < 0.0).any():
-        raise arrays.wrong(f"{place}.noise", "or its shares are negative")
+    weights = arrays.take(f"{place}.weights", (D,))
+    if (weights < 0.0).any():
+        raise arrays.wrong(f"{place}.weights", "is negative")
+    parameters = {name: arrays.take(f"{place}.{name}", (D, outputs)) for name in likelihood.draw_parameters}
+    if any((values < 0.0).any() for values in parameters.values()):
+        raise arrays.wrong(f"{place}.{likelihood.draw_parameters[0]}", "is negative")
     V, bias = arrays.take(f"{place}.V", (outputs, R)), arrays.take(f"{place}.bias", (D, outputs))
-    return Draws(modes, factors, V, bias, ranks, noise, shares)
+    return Draws(modes, factors, V, bias, ranks, parameters, weights)
 
 
 def _grids(modes: Sequence[Mode], place: str) -> Packed:
@@ -136,14 +140,14 @@ def _own_levels(common: Mode, arrays: Arrays, name: str) -> Mode:
         return common
     grid = _grid(arrays, name)
     if not np.isin(grid, common.grid).all():
-        raise arrays.wrong(name, "has levels that the model has not")
+        raise arrays.wrong(name, "has levels that the model does not have")
     return OrdinalMode(common.name, grid, common.linear, common.missing_level)
 
 
 def _grid(arrays: Arrays, name: str) -> Array:
     grid: Array = arrays.take(name, (-1,))
     if not 0 < len(grid) <= MOST_LEVELS or (np.diff(grid) <= 0.0).any():
-        raise arrays.wrong(name, "does not hold rising levels")
+        raise arrays.wrong(name, "does not hold increasing levels")
     return grid
 
 

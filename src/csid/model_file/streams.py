@@ -1,22 +1,22 @@
-"""What a fit needs to go on with new rows, as entries of a header and arrays: of symmetric sums, one triangle."""
+"""The stream of `partial_fit` as header entries and arrays. Of symmetric sums, one triangle is stored."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csid._fit.factors import padded_rank
-from csid._fit.stochastic import OUTPUTS, RunningSums
-from csid.cpd import CPD
+from csid.inference.stochastic import OUTPUTS, RunningSums
+from csid.inference.stream import Stream
 from csid.model_file.container import Section
 from csid.model_file.parts import Arrays, Packed
-from csid.streams import Stream
+from csid.tensor.cpd import CPD
+from csid.tensor.factors import padded_rank
 
 Array = NDArray[np.float64]
 
 
 def pack_stream(stream: Stream, cpd: CPD) -> tuple[dict[str, Any], Packed]:
-    """Its weights, and its sums for a tensor."""
+    """The weights of a stream, and its sums for a tensor."""
     F, running = cpd.rank, stream.running
     upper = np.triu_indices(F)
     arrays: Packed = {"stream.centre": stream.centre, "stream.scale": stream.scale}
@@ -27,12 +27,12 @@ def pack_stream(stream: Stream, cpd: CPD) -> tuple[dict[str, Any], Packed]:
 
 
 def unpack_stream(cpd: CPD, header: Section, arrays: Arrays) -> Stream:
-    """A stream that goes on from a tensor."""
+    """A stream that continues from a tensor."""
     F, K = cpd.rank, cpd.n_outputs
     centre, scale = arrays.take("stream.centre", (K,)), arrays.take("stream.scale", (K,))
     weight, seen = header.number("weight"), header.number("seen")
     if not (scale > 0.0).all() or not (0.0 < weight < np.inf and 0.0 < seen < np.inf):
-        raise header.wrong("weight", "or its units are not positive")
+        raise header.wrong("weight", "or seen, or the scale of the targets, is not positive")
     sums: dict[int, tuple[Array, ...]] = {}
     for k, A in enumerate(cpd.factors):
         D, O = (_square(arrays, f"stream.{k}.gram.{g}", (rows,), F) for g, rows in enumerate((len(A) + 1, -1)))
@@ -49,7 +49,7 @@ def unpack_stream(cpd: CPD, header: Section, arrays: Arrays) -> Stream:
 
 
 def _square(arrays: Arrays, name: str, shape: tuple[int, ...], rank: int) -> Array:
-    """Symmetric matrices, padded, of which one triangle is stored."""
+    """Padded symmetric matrices, from one stored triangle."""
     rows, columns = np.triu_indices(rank)
     triangles = arrays.take(name, (*shape, len(rows)))
     full = np.zeros((*triangles.shape[:-1], padded_rank(rank), padded_rank(rank)))

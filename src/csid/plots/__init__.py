@@ -1,4 +1,4 @@
-"""Pictures of a fitted model, by matplotlib (`pip install csid[plots]`).
+"""Plots of a fitted model with matplotlib (`pip install csid[plots]`).
 
 Every function draws on the axes it is given, or on a new figure, and returns the axes; nothing is shown or saved.
 """

@@ -1,17 +1,19 @@
-"""What each predictor does to the mean prediction: partial dependence, its band, and where the training rows are."""
+"""Main effects: partial dependence on each predictor, its band, and the distribution of the training rows."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 from numpy.typing import NDArray
 
-from csid.explain import partial_dependence
+from csid.explain.dependence import partial_dependence
+from csid.explain.features import Feature
+from csid.explain.importance import mean_effects
+from csid.fitted.model import Model, fitted_model
 from csid.plots import panels
 from csid.plots.labels import short, wrapped
-from csid.plots.levels import Feature, Levels, density, levels_of
+from csid.plots.levels import LevelAxis, density, levels_of
 from csid.plots.outputs import Output, of_output, output_of
 from csid.plots.panels import AxesArray
 from csid.plots.style import FRAME, INK, SECOND, SHADE, SOFT, styled
@@ -24,7 +26,7 @@ _MOST_MARKS = 12
 
 @styled
 def effects(
-    model: Any,
+    model: Model,
     features: Sequence[Feature] | None = None,
     *,
     output: Output = 0,
@@ -40,17 +42,19 @@ def effects(
     model : a fitted csid estimator.
     features : predictors by name or position; by default the `most` with the highest `feature_importances_`.
     output : position or name of the output.
-    coverage : share of the posterior draws in the band of a Bayesian model.
-    sharey : draw all panels of a new figure to the same scale, so that sizes compare.
+    coverage : fraction of the posterior draws in the band of a Bayesian model.
+    most : how many predictors are drawn by default.
+    sharey : give all panels of a new figure the same scale, so that effects can be compared.
     axes : as many axes as there are panels; by default those of a new figure.
 
     Returns
     -------
-    array of the axes that were drawn on, one a panel.
+    array of the axes that were drawn on, one per panel.
     """
-    output_of(model, output)
+    fitted = fitted_model(model)
+    output_of(fitted, output)
     if features is None:
-        features = np.argsort(-model.feature_importances_, kind="stable")[:most].tolist()
+        features = np.argsort(-mean_effects(fitted.tensor), kind="stable")[:most].tolist()
     drawn = panels.several(axes, len(features), sharey=sharey)
     for ax, feature in zip(drawn, features, strict=True):
         effect(model, feature, output=output, coverage=coverage, ax=ax)
@@ -60,12 +64,15 @@ def effects(
 
 
 @styled
-def effect(model: Any, feature: Feature, *, output: Output = 0, coverage: float = 0.9, ax: Axes | None = None) -> Axes:
+def effect(
+    model: Model, feature: Feature, *, output: Output = 0, coverage: float = 0.9, ax: Axes | None = None
+) -> Axes:
     """Draw the partial dependence on one predictor.
 
-    Numbers give a curve (stairs under constant interpolation) and categories points, words among them by rising effect;
-    the level of missing cells stands apart on the right. A Bayesian model adds the band of its draws. Below, how often
-    values occur in training; dashed, the mean prediction. Other predictors follow their marginals independently.
+    Numbers are drawn as a curve (a step function under constant interpolation), categories as points, sorted by effect
+    if they are text; the level of missing cells is on the right. A Bayesian model adds the band of its draws. The
+    shade at the bottom is the distribution of the training rows, the dashed line the mean prediction. Other predictors
+    follow their marginals independently.
 
     Examples
     --------
@@ -76,19 +83,19 @@ def effect(model: Any, feature: Feature, *, output: Output = 0, coverage: float 
     >>> plots.effect(model, "x0").get_title(loc="left")
     'x0'
     """
-    k, target = output_of(model, output)
+    fitted = fitted_model(model)
+    k, target = output_of(fitted, output)
     found = partial_dependence(model, feature, coverage=coverage)
-    names = [mode.name for mode in model.encoding_.modes]
-    n = names.index(found.features[0])
-    p = model.encoding_.marginals[n]
-    values = of_output(model, found.values, k)
+    n = fitted.names.index(found.features[0])
+    p = fitted.encoding.marginals[n]
+    values = of_output(fitted, found.values, k)
     band = None
     if found.lower is not None and found.upper is not None:
-        band = of_output(model, found.lower, k), of_output(model, found.upper, k)
-    levels = levels_of(model.encoding_.modes[n], p, values)
+        band = of_output(fitted, found.lower, k), of_output(fitted, found.upper, k)
+    levels = levels_of(fitted.encoding.modes[n], p, values)
 
     ax = panels.one(ax, 3.6, 2.9)
-    ax.axhline(float(model.cpd_.mean()[k]), color=SOFT, linewidth=0.9, dashes=(5, 3), zorder=1)
+    ax.axhline(float(fitted.tensor.mean()[k]), color=SOFT, linewidth=0.9, dashes=(5, 3), zorder=1)
     if levels.numeric:
         _curve(ax, levels, values, band)
     else:
@@ -101,12 +108,12 @@ def effect(model: Any, feature: Feature, *, output: Output = 0, coverage: float 
     ax.set_title(wrapped(found.features[0]), loc="left")
     ax.set(xlim=levels.limits, ylabel=f"mean {short(target)}")
     if levels.left_out:
-        ax.set_xlabel(f"and {levels.left_out} rarer categories", color=SOFT)
+        ax.set_xlabel(f"{levels.left_out} rarer categories not shown", color=SOFT)
     levels.mark(ax.xaxis)
     return ax
 
 
-def _curve(ax: Axes, levels: Levels, values: Array, band: tuple[Array, Array] | None) -> None:
+def _curve(ax: Axes, levels: LevelAxis, values: Array, band: tuple[Array, Array] | None) -> None:
     x, shown = levels.places, levels.shown
     marked = "o" if len(x) <= _MOST_MARKS else ""
     style = levels.drawstyle
@@ -134,16 +141,16 @@ def _of_levels(band: tuple[Array, Array] | None, levels: NDArray[np.intp]) -> tu
     return None if band is None else (band[0][levels], band[1][levels])
 
 
-def _strip(ax: Axes, levels: Levels, p: Array) -> None:
-    """How often values occur, along the foot of the axes, for which the rest makes room."""
+def _strip(ax: Axes, levels: LevelAxis, p: Array) -> None:
+    """The distribution of the training rows, in a strip at the bottom of the axes."""
     heights, edges = density(levels, p)
     unit = 0.8 * _STRIP / (heights.max() or 1.0)
-    foot = ax.get_xaxis_transform()
-    ax.add_artist(StepPatch(unit * heights, edges, fill=True, color=SHADE, linewidth=0, transform=foot, zorder=0))
-    ax.set_ylim(*_with_foot(*ax.yaxis.get_data_interval()))
+    bottom = ax.get_xaxis_transform()
+    ax.add_artist(StepPatch(unit * heights, edges, fill=True, color=SHADE, linewidth=0, transform=bottom, zorder=0))
+    ax.set_ylim(*_with_strip(*ax.yaxis.get_data_interval()))
 
 
-def _with_foot(low: float, high: float) -> tuple[float, float]:
+def _with_strip(low: float, high: float) -> tuple[float, float]:
     """Limits of an axis with the strip below what is drawn."""
     span = (high - low) or max(abs(high), 1.0)
     high += 0.06 * span
@@ -151,9 +158,9 @@ def _with_foot(low: float, high: float) -> tuple[float, float]:
 
 
 def _same_scale(drawn: AxesArray) -> None:
-    """All panels to the scale on which each has room."""
+    """Give all panels the scale that fits each of them."""
     intervals = np.array([ax.yaxis.get_data_interval() for ax in drawn])
     for at, ax in enumerate(drawn):
-        ax.set_ylim(*_with_foot(float(intervals[:, 0].min()), float(intervals[:, 1].max())))
+        ax.set_ylim(*_with_strip(float(intervals[:, 0].min()), float(intervals[:, 1].max())))
         if not ax.get_subplotspec().is_first_col() and at:
             ax.set_ylabel("")

@@ -7,7 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from csid.explain import fitted, uniqueness
+from csid.explain.importance import mean_effects
+from csid.explain.uniqueness import uniqueness
+from csid.fitted.model import FittedModel, Model, fitted_model
 from csid.plots import panels
 from csid.plots.labels import number, wrapped
 from csid.plots.levels import levels_of_predictor
@@ -20,7 +22,7 @@ _MARKS = 5  # on a curve
 
 @styled
 def factor_curves(
-    model: Any,
+    model: Model,
     components: int = 4,
     *,
     draw: int | None = None,
@@ -30,33 +32,36 @@ def factor_curves(
 ) -> AxesArray:
     """Draw the factor of each predictor, a curve for each of the components of largest weight.
 
-    They are the canonical curves of `csid.explain.uniqueness`, which also says whether they mean anything alone: a mean
-    square of one, their largest entry positive. The weight in the legend is that of the component in the output.
+    These are the canonical curves of `csid.explain.uniqueness`, with a mean square of one and a positive largest entry;
+    it also tells whether they are unique. The legend has the weight of each component in the output. The posterior mean
+    of a Bayesian model is a sum of all its draws, so one draw is shown instead, which the legend names.
 
     Parameters
     ----------
     model : a fitted csid estimator.
     components : how many, at most 6.
-    draw : for a `BayesianCSIDRegressor`, which of its posterior draws.
+    draw : for a `BayesianCSIDRegressor`, which of its posterior draws; by default one of largest weight.
     output : position or name of the output.
-    most : predictors at the most, those with the highest `feature_importances_`.
+    most : how many predictors, those with the highest `feature_importances_`.
     axes : as many axes as there are panels; by default those of a new figure.
 
     Returns
     -------
-    array of the axes that were drawn on, one a predictor.
+    array of the axes that were drawn on, one per predictor.
     """
-    k, _ = output_of(model, output)
+    fitted = fitted_model(model)
+    k, _ = output_of(fitted, output)
     if not 1 <= components <= len(SERIES):
-        raise ValueError(f"components={components}: from 1 to {len(SERIES)} curves can be told apart in one picture.")
-    found = uniqueness(model, draw=draw)
-    weights = of_output(model, found.weights, k)
+        raise ValueError(f"components={components}: give 1 to {len(SERIES)}, since more curves look alike.")
+    draw, title = _draw_shown(fitted, draw)
+    found = uniqueness(fitted, draw=draw)
+    weights = of_output(fitted, found.weights, k)
     curves = range(min(components, len(weights)))
-    names = fitted.names(model)
-    shown = np.argsort(-model.feature_importances_, kind="stable")[:most].tolist()
+    names = fitted.names
+    shown = np.argsort(-mean_effects(fitted.tensor), kind="stable")[:most].tolist()
     drawn = panels.several(axes, len(shown), sharey=False)
     for ax, n in zip(drawn, shown, strict=True):
-        levels = levels_of_predictor(model, n, k)
+        levels = levels_of_predictor(fitted, n, k)
         ax.axhline(0.0, color=FRAME, linewidth=0.8, zorder=0.5)
         for f in curves:
             A, S = found.curves[names[n]][:, f], len(levels.shown)
@@ -79,17 +84,24 @@ def factor_curves(
         )
         for f in curves
     ]
+    key: dict[str, Any] = {"handles": handles, "title": title, "handlelength": 4}
     if axes is None:
-        figure = drawn[0].figure
-        figure.legend(
-            handles=handles, loc="outside lower center", ncols=min(len(handles), 2 * len(drawn)), handlelength=4
-        )
+        drawn[0].figure.legend(loc="outside lower center", ncols=min(len(handles), 2 * len(drawn)), **key)
     else:
-        drawn[0].legend(handles=handles, handlelength=4)
+        drawn[0].legend(**key)
     return drawn
 
 
+def _draw_shown(fitted: FittedModel, draw: int | None) -> tuple[int | None, str | None]:
+    """Which posterior draw is shown, and what the legend says of it."""
+    if fitted.posterior is None:
+        return draw, None
+    weights = fitted.posterior.weights
+    shown = int(np.argmax(weights)) if draw is None else draw
+    return shown, f"posterior draw {shown} (of 0 to {len(weights) - 1})"
+
+
 def _look(f: int) -> dict[str, Any]:
-    """Of the curve of component f, in colour and without."""
+    """Style of the curve of component f, readable without colour."""
     face = "white" if f % 2 else SERIES[f]
     return {"color": SERIES[f], "marker": MARKERS[f], "markersize": 4, "markerfacecolor": face, "linewidth": 1.5}

@@ -1,29 +1,27 @@
-"""Which predictors matter, as bars."""
-
-from typing import Any
+"""Importance of predictors, as bars."""
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from csid.explain import fitted
+from csid.explain.importance import mean_effects
+from csid.fitted.model import Model, fitted_model
 from csid.plots import panels
 from csid.plots.labels import short
-from csid.plots.outputs import output_of
 from csid.plots.style import INK, SHADE, styled
 
 
 @styled
-def importance(model: Any, *, most: int = 20, ax: Axes | None = None) -> Axes:
+def importance(model: Model, *, most: int = 20, ax: Axes | None = None) -> Axes:
     """Draw `feature_importances_`, the share of each predictor in the variance of the prediction, the largest on top.
 
-    Beyond `most` predictors, the last bar is what the others have together.
+    If there are more than `most` predictors, the last bar is the sum of all others.
     """
-    output_of(model, 0)
-    shares = model.feature_importances_
+    fitted = fitted_model(model)
+    shares = mean_effects(fitted.tensor)
     order = np.argsort(-shares, kind="stable")
     own = order if len(order) <= most else order[: most - 1]
-    labels = [short(fitted.names(model)[n]) for n in own]
+    labels = [short(fitted.names[n]) for n in own]
     widths = shares[own].tolist()
     if len(own) < len(order):
         labels.append(f"{len(order) - len(own)} others")

@@ -1,4 +1,4 @@
-"""Names and numbers as they stand in a picture: no longer than there is room for, and never read as formulas."""
+"""Names and numbers in a plot: shortened to the room there is, and never read as formulas."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ _ELLIPSIS = "…"
 
 
 def short(value: Any, most: int = 22) -> str:
-    """A name of at most so many letters, with the middle left out.
+    """A name of at most so many letters, with the middle cut out.
 
     >>> short("temperature of the cooling water", 16)
     'temperat…g water'
@@ -32,7 +32,7 @@ def wrapped(name: str, width: int = 30) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """So many digits, as a reader would write them.
+    """A number with so many significant digits.
 
     >>> number(1234.5678), number(-0.0123456), number(1.2e7)
     ('1,235', '−0.01235', '1.2e+07')
@@ -42,7 +42,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def signed(values: Sequence[float]) -> list[str]:
-    """Numbers with their signs, all to the same place, of which the largest has three digits.
+    """Numbers with their signs, to the same decimal place, such that the largest has three digits.
 
     >>> signed([12.345, -0.6789, 0.0])
     ['+12.3', '−0.7', '+0.0']

@@ -1,4 +1,4 @@
-"""Where the levels of a predictor stand along an axis: numbers to scale, categories evenly, missing cells apart."""
+"""Where the levels of a predictor are on an axis: numbers to scale, categories evenly spaced, missing cells apart."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from csid.encoding import Mode, OrdinalMode
 from csid.explain.effects import main_effects
+from csid.fitted.model import FittedModel
 from csid.plots.labels import number, short
 
 Array = NDArray[np.float64]
-Feature = int | str
-"""A predictor, by position or name."""
-
 _MOST_CATEGORIES = 20
 _MOST_BINS = 40
 _GAP = 0.1
@@ -24,13 +22,13 @@ _LETTERS_PER_INCH, _SLANTED_PER_INCH = 13, 4
 
 
 @dataclass(frozen=True)
-class Levels:
+class LevelAxis:
     """The levels of a predictor on an axis.
 
-    shown : (S,) of the levels with a value, those that are drawn, in the order of their places.
-    places : (S,); labels : of categories, None for numbers; left_out : categories that are not drawn.
-    linear : whether values between two levels are on the line between them.
-    missing : the level of missing cells, None without one; missing_place, missing_half : its place and half its width.
+    shown : (S,) the levels that are drawn, without that of missing cells, in the order of their places.
+    places : (S,); labels : of categories, None for numbers; left_out : how many categories are not drawn.
+    linear : whether the prediction is linear between two levels.
+    missing : the level of missing cells, or None; missing_place, missing_half : its place and half its width.
     """
 
     shown: NDArray[np.intp]
@@ -48,7 +46,7 @@ class Levels:
 
     @property
     def drawstyle(self) -> Literal["default", "steps-mid"]:
-        """Of the curve through the levels: stairs where the nearest level counts."""
+        """Of the curve through the levels: steps if the prediction is that of the nearest level."""
         return "steps-mid" if self.numeric and not self.linear and len(self.shown) > 1 else "default"
 
     @property
@@ -58,13 +56,13 @@ class Levels:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Of an axis on which all levels are seen."""
+        """Of an axis that shows all levels."""
         low, high = self.edges[[0, -1]] if not self.numeric else self.places[[0, -1]]
         margin = 0.03 * (high - low) or 0.5
         return low - margin, high + margin if self.missing is None else self.missing_place + 1.3 * self.missing_half
 
     def mark(self, axis: Axis) -> None:
-        """Write the levels along an axis, a category or the missing level by name."""
+        """Label an axis with the levels; categories and the level of missing cells have names."""
         if self.labels is not None:
             places, labels = self.places.tolist(), list(self.labels)
         else:
@@ -82,39 +80,39 @@ class Levels:
         inches = axis.axes.bbox.width / axis.axes.figure.dpi
         if isinstance(axis, XAxis) and sum(len(label) + 2 for label in labels) > _LETTERS_PER_INCH * inches:
             upright = len(labels) > _SLANTED_PER_INCH * inches
-            turned: dict[str, Any] = {"ha": "right", "va": "center" if upright else "top", "rotation_mode": "anchor"}
-            axis.set_ticks(places, labels=labels, rotation=90 if upright else 40, **turned)
+            rotated: dict[str, Any] = {"ha": "right", "va": "center" if upright else "top", "rotation_mode": "anchor"}
+            axis.set_ticks(places, labels=labels, rotation=90 if upright else 40, **rotated)
         else:
             axis.set_ticks(places, labels=labels)
 
 
-def levels_of(mode: Mode, p: Array, effect: Array) -> Levels:
-    """The levels of a predictor, with how often each occurs, and the mean prediction at each.
+def levels_of(mode: Mode, p: Array, effect: Array) -> LevelAxis:
+    """The levels of a predictor with frequencies p, and the mean prediction at each.
 
-    Words go from the lowest effect to the highest, the most frequent ones where there are many.
+    Categories that are text are sorted by effect; if there are many, only the most frequent ones are drawn.
     """
     n_known = len(mode.grid) if isinstance(mode, OrdinalMode) else len(mode.categories)
     missing = n_known if mode.n_levels > n_known else None
     if isinstance(mode, OrdinalMode):
         span = float(mode.grid[-1] - mode.grid[0])
         apart = float(mode.grid[-1]) + (_GAP * span or 1.0)
-        return Levels(np.arange(n_known), mode.grid, None, 0, mode.linear, missing, apart, 0.4 * _GAP * span or 0.4)
+        return LevelAxis(np.arange(n_known), mode.grid, None, 0, mode.linear, missing, apart, 0.4 * _GAP * span or 0.4)
     shown = np.sort(np.argsort(-p[:n_known], kind="stable")[:_MOST_CATEGORIES])
     if any(isinstance(category, str) for category in mode.categories):
         shown = shown[np.argsort(effect[shown], kind="stable")]
     labels = [short(mode.categories[i], 14) for i in shown]
     left_out = n_known - len(shown)
-    return Levels(shown, np.arange(len(shown), dtype=float), labels, left_out, False, missing, len(shown) + 0.3, 0.5)
+    return LevelAxis(shown, np.arange(len(shown), dtype=float), labels, left_out, False, missing, len(shown) + 0.3, 0.5)
 
 
-def levels_of_predictor(model: Any, n: int, k: int) -> Levels:
-    """Of predictor n of a model, with words by their effect on output k."""
-    effect = main_effects(model.cpd_)[n][:, k]
-    return levels_of(model.encoding_.modes[n], model.encoding_.marginals[n], effect)
+def levels_of_predictor(fitted: FittedModel, n: int, k: int) -> LevelAxis:
+    """Of predictor n of a model, text sorted by its effect on output k."""
+    effect = main_effects(fitted.tensor)[n][:, k]
+    return levels_of(fitted.encoding.modes[n], fitted.encoding.marginals[n], effect)
 
 
 def cell_edges(places: Array) -> Array:
-    """Bounds half-way between places; the outer cells are as wide on both sides.
+    """Bounds half-way between places; outer cells are symmetric about their place.
 
     >>> cell_edges(np.array([0.0, 2.0, 3.0])).tolist()
     [-1.0, 1.0, 2.5, 3.5]
@@ -125,10 +123,10 @@ def cell_edges(places: Array) -> Array:
     return np.array([2.0 * places[0] - middles[0], *middles, 2.0 * places[-1] - middles[-1]])
 
 
-def density(levels: Levels, p: Array) -> tuple[Array, Array]:
-    """How densely training rows lie along the axis, (B,), in bins with these bounds (B + 1,).
+def density(levels: LevelAxis, p: Array) -> tuple[Array, Array]:
+    """The density (B,) of the training rows along the axis, in bins with edges (B + 1,).
 
-    Bins of numbers are equally wide, and areas compare; of categories, heights do.
+    For numbers, bins are equally wide and areas are proportional to frequencies; for categories, heights are.
     """
     mass = p[levels.shown]
     if levels.numeric:

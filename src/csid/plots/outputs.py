@@ -1,23 +1,17 @@
-"""Which of the outputs of a model is drawn, and what it is called."""
-
-from typing import Any
+"""Which of the outputs of a model is drawn, and its name."""
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from csid.schema import default_targets
+from csid.fitted.model import FittedModel
 
 Array = NDArray[np.float64]
 Output = int | str
 
 
-def output_of(model: Any, output: Output) -> tuple[int, str]:
+def output_of(fitted: FittedModel, output: Output) -> tuple[int, str]:
     """Position and name of an output that is given by either."""
-    check_is_fitted(model, "cpd_")
-    K = model.cpd_.n_outputs
-    schema = model.schema_
-    names = schema.targets if schema is not None and len(schema.targets) == K else default_targets(K)
+    K, names = fitted.n_outputs, fitted.target_names
     if isinstance(output, str) and output in names:
         return names.index(output), output
     if isinstance(output, int | np.integer) and 0 <= output < K:
@@ -28,6 +22,6 @@ def output_of(model: Any, output: Output) -> tuple[int, str]:
     )
 
 
-def of_output(model: Any, values: Array, k: int) -> Array:
-    """Of an array (..., K), or of one without that axis for a model of one output, what belongs to output k."""
-    return np.asarray(values if model._one_output else values[..., k])
+def of_output(fitted: FittedModel, values: Array, k: int) -> Array:
+    """The part of values (..., K) for output k; they have no axis K if y had one dimension."""
+    return np.asarray(values if fitted.one_output else values[..., k])

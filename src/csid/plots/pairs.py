@@ -1,6 +1,6 @@
-"""What two predictors do together: their partial dependence as a heat map."""
+"""The joint effect of two predictors: their partial dependence as a heat map."""
 
-from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,12 @@ from matplotlib.colors import Normalize
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from csid.explain import fitted, partial_dependence
+from csid.explain.dependence import partial_dependence
+from csid.explain.features import Feature
+from csid.fitted.model import Model, fitted_model
 from csid.plots import panels
 from csid.plots.labels import number, short, wrapped
-from csid.plots.levels import Feature, Levels, levels_of_predictor
+from csid.plots.levels import LevelAxis, levels_of_predictor
 from csid.plots.outputs import Output, of_output, output_of
 from csid.plots.style import MAP, styled
 
@@ -26,7 +28,7 @@ _OUTLINE = [withStroke(linewidth=2.0, foreground="white", alpha=0.85)]
 
 @styled
 def pair(
-    model: Any,
+    model: Model,
     first: Feature,
     second: Feature,
     *,
@@ -39,17 +41,18 @@ def pair(
     Parameters
     ----------
     model : a fitted csid estimator.
-    first, second : the predictors along and up, by name or position.
+    first, second : the predictors on the horizontal and the vertical axis, by name or position.
     output : position or name of the output.
-    contours : draw lines of equal prediction with their values; where there are few cells of categories, the values
-        are written into them.
+    contours : draw labelled contour lines; if a predictor is a category and there are few cells, the values are written
+        into the cells instead.
     ax : axes to draw on; by default those of a new figure.
     """
-    k, target = output_of(model, output)
-    found = partial_dependence(_without_draws(model), (first, second))
-    values = of_output(model, found.values, k)
-    names = fitted.names(model)
-    along, up = (levels_of_predictor(model, names.index(name), k) for name in found.features)
+    fitted = fitted_model(model)
+    k, target = output_of(fitted, output)
+    # without draws: an interval for each cell would take long, and is not drawn
+    found = partial_dependence(replace(fitted, posterior=None), (first, second))
+    values = of_output(fitted, found.values, k)
+    along, up = (levels_of_predictor(fitted, fitted.names.index(name), k) for name in found.features)
 
     ax = panels.one(ax, 4.6, 3.6)
     norm = Normalize(float(values.min()), float(values.max()))
@@ -71,19 +74,12 @@ def pair(
         levels.mark(axis)
         axis.set_label_text(wrapped(name))
     ax.set(xlim=_limits(along, smooth), ylim=_limits(up, smooth))
-    panels.shades_beside(ax, ScalarMappable(norm, MAP), f"mean {short(target)}")
+    panels.colour_bar(ax, ScalarMappable(norm, MAP), f"mean {short(target)}")
     return ax
 
 
-def _without_draws(model: Any) -> Any:
-    """The same with its mean alone: an interval for each cell would take long, and is not drawn."""
-    mean = copy(model)
-    vars(mean).pop("posterior_", None)
-    return mean
-
-
-def _blocks(levels: Levels) -> list[tuple[Array, NDArray[np.intp]]]:
-    """Bounds of cells, and their levels: those of values, and apart from them that of missing cells."""
+def _blocks(levels: LevelAxis) -> list[tuple[Array, NDArray[np.intp]]]:
+    """Bounds of cells, and their levels: first those with a value, then that of missing cells."""
     blocks = [(levels.edges, levels.shown)] if len(levels.shown) else []
     if levels.missing is not None:
         half = np.array([-levels.missing_half, levels.missing_half])
@@ -91,13 +87,13 @@ def _blocks(levels: Levels) -> list[tuple[Array, NDArray[np.intp]]]:
     return blocks
 
 
-def _limits(levels: Levels, smooth: bool) -> tuple[float, float]:
+def _limits(levels: LevelAxis, smooth: bool) -> tuple[float, float]:
     low, high = (levels.places if smooth else levels.edges)[[0, -1]]
     return (low, high) if levels.missing is None else (low, levels.missing_place + levels.missing_half)
 
 
-def _write(ax: Axes, along: Levels, up: Levels, values: Array, norm: Normalize) -> None:
-    """The values of the cells, in what stands out against their shade."""
+def _write(ax: Axes, along: LevelAxis, up: LevelAxis, values: Array, norm: Normalize) -> None:
+    """The values of the cells, in black or white, whichever has more contrast."""
     for x, i in zip(along.places, along.shown, strict=True):
         for y, j in zip(up.places, up.shown, strict=True):
             color = "white" if norm(values[i, j]) < _BRIGHT else "black"

@@ -1,4 +1,4 @@
-"""The axes that a picture is drawn on: those that are given, or those of a new figure."""
+"""The axes to draw on: those that are given, or those of a new figure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -44,8 +44,8 @@ def several(axes: Sequence[Axes] | AxesArray | None, n: int, *, sharey: bool) ->
     return panels
 
 
-def shades_beside(ax: Axes, shades: ScalarMappable, label: str) -> Colorbar:
-    """The key of the colours, as a bar beside the axes."""
+def colour_bar(ax: Axes, shades: ScalarMappable, label: str) -> Colorbar:
+    """A colour bar beside the axes."""
     bar = ax.figure.colorbar(shades, ax=ax, pad=0.03, aspect=26)
     bar.set_label(label)
     bar.ax.tick_params(labelsize=8, length=3, width=0.8, color=FRAME)

@@ -1,4 +1,4 @@
-"""Shapley values of one row, from the mean prediction up to its own, and of many rows."""
+"""Shapley values of one row, as a waterfall, and of many rows, as a beeswarm."""
 
 from typing import Any
 
@@ -8,8 +8,10 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from csid.encoding import OrdinalMode
 from csid.encoding.columns import read_columns
-from csid.explain import fitted, shapley_values
+from csid.explain.shapley import shapley_values
+from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
 from csid.plots import panels
 from csid.plots.labels import number, short, signed
 from csid.plots.outputs import Output, of_output, output_of
@@ -24,7 +26,7 @@ _WIDEST = 0.4  # of a swarm, on each side of its line
 
 @styled
 def waterfall(
-    model: Any,
+    model: Model,
     X: Any,
     row: int = 0,
     *,
@@ -35,25 +37,26 @@ def waterfall(
 ) -> Axes:
     """Draw how the predictors move the prediction of one row away from the mean prediction.
 
-    Bars go from below, the mean prediction, to the top, the prediction of the row; what raises it is filled, what
-    lowers it is hatched. Whiskers are intervals over the posterior draws of a Bayesian model.
+    Bars lead from the mean prediction at the bottom to the prediction of the row at the top; filled bars raise the
+    prediction, hatched bars lower it. Whiskers are intervals over the posterior draws of a Bayesian model.
 
     Parameters
     ----------
     model : a fitted csid estimator.
     X : data frame or array; row : which of its rows.
     output : position or name of the output.
-    coverage : share of the posterior draws in an interval.
-    most : predictors with a bar of their own; the others share one.
+    coverage : fraction of the posterior draws in an interval.
+    most : how many bars; if there are more predictors, one of them is the sum of all others.
     ax : axes to draw on; by default those of a new figure.
     """
-    k, target = output_of(model, output)
-    X = _safe_indexing(model._checked(X)[0], [row])
-    bayesian = hasattr(model, "posterior_")
+    fitted = fitted_model(model)
+    k, target = output_of(fitted, output)
+    X = _safe_indexing(fitted.columns.checked(X)[0], [row])
+    bayesian = fitted.posterior is not None
     found = shapley_values(model, X, draws=bayesian, coverage=coverage)
-    phi, *bounds = (of_output(model, each, k)[0] for each in (found if bayesian else (found,)))
-    base = float(model.cpd_.mean()[k])
-    labels = [f"{short(name)} = {cell}" for name, cell in zip(fitted.names(model), _cells(X), strict=True)]
+    phi, *bounds = (of_output(fitted, each, k)[0] for each in (found if bayesian else (found,)))
+    base = float(fitted.tensor.mean()[k])
+    labels = [f"{short(name)} = {cell}" for name, cell in zip(fitted.names, _cells(X), strict=True)]
 
     order = np.argsort(-np.abs(phi), kind="stable")
     own = order if len(order) <= most else order[: most - 1]
@@ -87,29 +90,31 @@ def waterfall(
     ax.use_sticky_edges = False
     ax.margins(x=0.14)
     end = float(ends[-1])
-    ax.set_title(f"{short(target)} = {number(end)}{_proviso(model, X, k, end)}", loc="left")
-    ax.set_xlabel(f"{short(target)}; dashed, the mean prediction {number(base)}")
+    predicted = float(fitted.means(X, threads_of(model))[0, k])
+    ax.set_title(f"{short(target)} = {number(end)}{_other_prediction(predicted, end)}", loc="left")
+    ax.set_xlabel(f"{short(target)} (dashed line: mean prediction {number(base)})")
     return ax
 
 
 @styled
-def beeswarm(model: Any, X: Any, *, output: Output = 0, most: int = 12, ax: Axes | None = None) -> Axes:
-    """Draw the Shapley values of many rows, a swarm of points for each predictor, the widest on top.
+def beeswarm(model: Model, X: Any, *, output: Output = 0, most: int = 12, ax: Axes | None = None) -> Axes:
+    """Draw the Shapley values of many rows, a swarm of points for each predictor, the largest mean on top.
 
-    Points go from dark to light by the rank of the predictor's value; a category is an open circle, since it has no
-    rank, and a missing cell a grey cross.
+    Points are coloured from dark to light by the rank of the predictor's value. Categories have no rank and are open
+    circles; missing cells are grey crosses.
 
     Parameters
     ----------
     model : a fitted csid estimator.
     X : data frame or array (M, N)
     output : position or name of the output.
-    most : swarms at the most.
+    most : how many predictors.
     ax : axes to draw on; by default those of a new figure.
     """
-    k, target = output_of(model, output)
-    phi = of_output(model, shapley_values(model, X), k)
-    ranks, missing = _ranks(model, X)
+    fitted = fitted_model(model)
+    k, target = output_of(fitted, output)
+    phi = of_output(fitted, shapley_values(model, X), k)
+    ranks, missing = _ranks(fitted, X)
     shown = np.argsort(-np.abs(phi).mean(axis=0), kind="stable")[:most][::-1]
     widest = float(np.abs(phi[:, shown]).max()) or 1.0
 
@@ -119,21 +124,20 @@ def beeswarm(model: Any, X: Any, *, output: Output = 0, most: int = 12, ax: Axes
     shades = None
     for at, n in enumerate(shown):
         places = at + _swarm(phi[:, n], widest)
-        lacking, ranked = missing[:, n], ~missing[:, n] & np.isfinite(ranks[:, n])
-        rest = ~lacking & ~ranked
-        ax.scatter(phi[lacking, n], places[lacking], size, c="#8a8f96", marker="x", linewidths=0.7, rasterized=True)
+        absent, ranked = missing[:, n], ~missing[:, n] & np.isfinite(ranks[:, n])
+        rest = ~absent & ~ranked
+        ax.scatter(phi[absent, n], places[absent], size, c="#8a8f96", marker="x", linewidths=0.7, rasterized=True)
         ax.scatter(phi[rest, n], places[rest], size, facecolors="none", edgecolors=INK, linewidths=0.7, rasterized=True)
         if ranked.any():
             colors = ranks[ranked, n]
             given: dict[str, Any] = {"cmap": MAP, "vmin": 0.0, "vmax": 1.0, "linewidths": 0.0, "rasterized": True}
             shades = ax.scatter(phi[ranked, n], places[ranked], size, c=colors, **given)
-    names = fitted.names(model)
-    ax.set_yticks(np.arange(len(shown)), labels=[short(names[n]) for n in shown])
+    ax.set_yticks(np.arange(len(shown)), labels=[short(fitted.names[n]) for n in shown])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(-0.6, len(shown) - 0.4)
-    ax.set_xlabel(f"Shapley value: what it adds to {short(target)}")
+    ax.set_xlabel(f"Shapley value: contribution to {short(target)}")
     if shades is not None:
-        bar = panels.shades_beside(ax, shades, "predictor's value")
+        bar = panels.colour_bar(ax, shades, "predictor's value")
         bar.set_ticks([0.0, 1.0], labels=["low", "high"])
         bar.ax.tick_params(length=0)
         bar.ax.yaxis.labelpad = -12
@@ -146,23 +150,23 @@ def _cells(X: Any) -> list[str]:
     return ["missing" if v is None else number(v) if isinstance(v, float) else short(v, 14) for v in values]
 
 
-def _proviso(model: Any, X: Any, k: int, end: float) -> str:
-    """What to say where Shapley values take missing cells otherwise than the prediction does."""
-    predicted = float(of_output(model, model.predict(X), k)[0])
+def _other_prediction(predicted: float, end: float) -> str:
+    """A note for the title, if the model predicts missing cells from the observed ones, which Shapley values do not."""
     close = abs(predicted - end) <= _ROUNDING * max(abs(predicted), abs(end), 1e-300)
-    return "" if close else f" with missing cells at their marginals,\n{number(predicted)} given the others"
+    return "" if close else f" with missing cells at their marginals,\n{number(predicted)} given the observed cells"
 
 
-def _ranks(model: Any, X: Any) -> tuple[Array, NDArray[np.bool_]]:
-    """(M, N) ranks of cells in their column, from 0 to 1, NaN where there is none; and which cells are missing."""
-    rows = fitted.encoded(model, X)
-    known = np.array([mode.n_ordered or len(mode.categories) for mode in model.encoding_.modes])
+def _ranks(fitted: FittedModel, X: Any) -> tuple[Array, NDArray[np.bool_]]:
+    """(M, N) ranks of cells in their column, from 0 to 1, NaN if there is none; and which cells are missing."""
+    rows = fitted.encoded(X)
+    modes = fitted.encoding.modes
+    known = np.array([len(mode.grid if isinstance(mode, OrdinalMode) else mode.categories) for mode in modes])
     missing = rows.codes >= known
     values = rows.codes.astype(np.float64)
     if len(rows.fractions):
         values += rows.fractions
     ranks = np.full(values.shape, np.nan)
-    for n, mode in enumerate(model.encoding_.modes):
+    for n, mode in enumerate(modes):
         there = ~missing[:, n]
         if mode.n_ordered and there.any():
             order = np.sort(values[there, n])
@@ -172,7 +176,7 @@ def _ranks(model: Any, X: Any) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def _swarm(x: Array, widest: float) -> Array:
-    """(M,) heights that keep points of about the same x from covering each other, within what a swarm may take."""
+    """(M,) heights that keep points of about the same x apart, within the height of a swarm."""
     bins = np.rint(x / widest * _BINS).astype(int)
     order = np.argsort(bins, kind="stable")
     first = np.searchsorted(bins[order], bins[order])

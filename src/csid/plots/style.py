@@ -1,6 +1,6 @@
-"""The look that all pictures share: quiet axes, one ink, and shapes that tell apart what colour does.
+"""The style of all plots: plain axes, one main colour, and dashes and markers so that none needs colour to be read.
 
-It holds inside a context and on the axes that are drawn on; matplotlib's own settings stay as they are.
+It applies inside a context and to the axes that are drawn on; matplotlib's global settings are not changed.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ MAP = "viridis"
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 SERIES = (INK, SECOND, "#4f8a5b", "#7a5c99", "#222222", "#8c7a3d")
-"""Of curves side by side; each has its own dashes and marker as well."""
+"""Of several curves in one plot; each has its own dashes and marker as well."""
 
 SETTINGS: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -49,7 +49,7 @@ SETTINGS: dict[Any, Any] = {
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
-    """A function that draws in this look, whatever matplotlib is set to."""
+    """A function that draws in this style, whatever matplotlib's settings are."""
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -60,7 +60,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 def dress(ax: Axes, lines: str = "") -> Axes:
-    """Axes that were given, or are new, with quiet spines and ticks; faint lines across "x", "y" or neither."""
+    """Axes with plain spines and ticks; grid lines across "x", "y" or neither."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set(color=FRAME, linewidth=0.8)
     ax.set_axisbelow(True)

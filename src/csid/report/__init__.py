@@ -4,7 +4,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from csid.files import written_aside
+from csid.files import atomic_file
+from csid.fitted.model import Model, fitted_model
 from csid.report.document import document
 from csid.report.packing import Packing
 from csid.report.page import page
@@ -13,7 +14,7 @@ __all__ = ["document", "page", "write_report"]
 
 
 def write_report(
-    model: Any,
+    model: Model,
     path: str | os.PathLike[str],
     X: Any = None,
     y: Any = None,
@@ -21,11 +22,12 @@ def write_report(
     title: str | None = None,
     targets: Sequence[str] | None = None,
 ) -> None:
-    """Write the report of a fitted csid estimator; a file that was there before stays whole until the new one is.
+    """Write the report of a fitted model. An existing file is replaced only once the new one is complete.
 
-    X and y should be rows that the model has not seen: the figures on how good it is are of these.
+    X and y should be rows that were not used in training: the metrics are computed on them.
     """
-    packing = Packing()
-    told = document(model, X, y, title, None if targets is None else tuple(targets), packing)
-    with written_aside(path) as aside:
-        aside.write_text(page(told, packing.texts()), encoding="utf-8", newline="\n")
+    fitted, packing = fitted_model(model), Packing()
+    noise = None if fitted.posterior is None else fitted.likelihood.javascript
+    data = document(model, X, y, title, None if targets is None else tuple(targets), packing)
+    with atomic_file(path) as temporary:
+        temporary.write_text(page(data, packing.texts(), noise), encoding="utf-8", newline="\n")

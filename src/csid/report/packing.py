@@ -1,4 +1,4 @@
-"""Numbers as text that a page can carry: bytes of the same weight together, deflated, in base 64."""
+"""Numbers as text in a page: bytes grouped by significance, deflated, in base 64."""
 
 import base64
 import zlib
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Place = tuple[int, int]
-"""Where an array stands in the numbers of a page: its start and its length."""
+"""Position of an array among the numbers of a page: its start and its length."""
 
 _LARGEST = 2.0**28  # of a fixed-point number; differences of two fit into 32 bits with their sign
 
 
 class Packing:
-    """Arrays of a page, one after the other: doubles, and cells of factors as whole numbers of 32 bits."""
+    """Arrays of a page, one after the other: doubles, and cells of factors as 32-bit integers."""
 
     def __init__(self) -> None:
         self._doubles: list[Array] = []
@@ -23,17 +23,18 @@ class Packing:
         self._n_doubles = self._n_cells = 0
 
     def doubles(self, values: Any) -> Place:
-        """Keep an array with all its digits, row after row."""
+        """Store an array with all its digits, row by row."""
         array = np.asarray(values, dtype=np.float64).ravel()
         self._doubles.append(array)
         self._n_doubles += array.size
         return self._n_doubles - array.size, array.size
 
     def cells(self, A: Array) -> tuple[int, Place]:
-        """Keep a factor (I, R) as fixed-point numbers, whose units, one for each column, are kept as doubles.
+        """Store a factor (I, R) as fixed-point numbers, with a unit per column, stored as a double.
 
-        The unit is 2^-28 of the largest entry, which moves predictions by less than 1e-7 of their spread. Each level is
-        told by its difference from the one before, which is small where factors are smooth; its sign is the lowest bit.
+        The unit is 2^-28 of the largest entry, which changes predictions by less than 1e-7 of their standard deviation.
+        Each level is stored as its difference from the one before, which is small if factors are smooth; the lowest bit
+        is the sign.
         """
         largest = np.abs(A).max(axis=0)
         units = np.where(largest > 0.0, largest, 1.0) / _LARGEST

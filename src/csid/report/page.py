@@ -1,4 +1,4 @@
-"""The page: markup, style, scripts, and data, in one file that asks nothing of any network."""
+"""The page: markup, style, scripts and data in one file that loads nothing from the network."""
 
 import base64
 import hashlib
@@ -8,49 +8,52 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from csid.report.sections import SECTIONS
+
 _SCRIPTS = (
-    "decode.js",
-    "levels.js",
-    "tensor.js",
-    "classes.js",
-    "mixture.js",
-    "shapley.js",
-    "model.js",
-    "format.js",
-    "svg.js",
-    "effects.js",
-    "pairs.js",
-    "diagnostics.js",
-    "table.js",
-    "controls.js",
-    "bars.js",
-    "answer.js",
-    "rowtext.js",
-    "whatif.js",
-    "lazy.js",
-    "overview.js",
-    "sections.js",
-    "page.js",
+    "decode",
+    "levels",
+    "tensor",
+    "classes",
+    "mixture",
+    "shapley",
+    "model",
+    "format",
+    "svg",
+    "square_plot",
+    "effect_plot",
+    "pair_map",
+    "controls",
+    "bars",
+    "answer",
+    "rowtext",
+    "lazy",
+    "section",
 )
+"""What sections are made from; `page.js`, after the sections, starts the page."""
 
 
-def page(document: Mapping[str, Any], arrays: Mapping[str, str]) -> str:
-    """The page of a document and its packed arrays; the same ones give the same bytes.
+def page(document: Mapping[str, Any], arrays: Mapping[str, str], noise: str | None) -> str:
+    """The page of a document and its packed arrays; the same inputs give the same bytes.
+
+    noise : JavaScript of the noise of the likelihood, for predictive intervals; None without them.
 
     Texts of the model are in the data only, where no character begins a tag, and in the title. The page may run the
     script and use the style that it was written with, and load nothing.
     """
     style = _asset("style.css")
-    script = '(() => {\n"use strict";\n' + "\n".join(map(_asset, _SCRIPTS)) + "\n})();\n"
+    names = [f"scripts/{name}" for name in _SCRIPTS] + [f"sections/{section.name}" for section in SECTIONS]
+    scripts = "\n".join(_asset(f"{name}.js") for name in [*names, "scripts/page"])
+    script = f'(() => {{\n"use strict";\nconst NOISE = {noise or "null"};\n{scripts}\n}})();\n'
     policy = (
         f"default-src 'none'; base-uri 'none'; form-action 'none'; {_only('script', script)}; {_only('style', style)}"
     )
-    told = json.dumps(document, allow_nan=False, ensure_ascii=True).replace("<", "\\u003c").replace("&", "\\u0026")
+    content = json.dumps(document, allow_nan=False, ensure_ascii=True).replace("<", "\\u003c").replace("&", "\\u0026")
     parts = {
         "title": escape(document["title"]),
         "policy": policy,
         "style": style,
-        "document": told,
+        "document": content,
         "doubles": arrays["doubles"],
         "cells": arrays["cells"],
         "script": script,

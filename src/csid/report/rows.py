@@ -1,4 +1,4 @@
-"""Rows that a reader can start from: a typical one, and some of the data."""
+"""Rows to start from in the what-if panel: a typical one, and some of the data."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from csid.encoding.columns import read_columns
 
 Array = NDArray[np.float64]
 Row = list[float | int | None]
-"""A cell for each predictor: a number; the position of a category, -1 for one never seen; None for a missing one."""
+"""A cell per predictor: a number; the position of a category, -1 if it is unseen; None if the cell is missing."""
 
 
 def typical_row(encoding: Encoding) -> Row:
@@ -31,7 +31,7 @@ def _typical(mode: Mode, p: Array) -> float | int | None:
         median = mode.grid[min(int(np.searchsorted(reached, 0.5 * reached[-1])), len(mode.grid) - 1)]
         extent = mode.grid[-1] - mode.grid[0]
         digits = 3 - math.floor(math.log10(extent)) if extent > 0.0 else 12
-        return float(np.clip(round(float(median), digits), mode.grid[0], mode.grid[-1]))  # as one would write it
+        return float(np.clip(round(float(median), digits), mode.grid[0], mode.grid[-1]))  # digits that matter
     return int(np.argmax(p[: len(mode.categories)])) if mode.categories else None
 
 

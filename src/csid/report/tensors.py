@@ -1,8 +1,8 @@
-"""All that a page needs to predict: levels, factors of the draws on their own levels, noise, and classes of rows.
+"""All that a page needs to predict: levels, factors of the draws on their own levels, noise, and latent classes.
 
-A prediction is computed as `csid.export.document` says, but for the levels of the factors. Draws under one prior have
-fewer levels than the model, all of them its own; between them a factor is linear. So the page is told these, and where
-they stand among those of the model.
+A prediction is computed as `csid.export.document` says, except for the levels of the factors. Draws under one prior
+have fewer levels than the model, a subset of its levels, and a factor is linear between them. So the page stores the
+factors on these levels, and their positions among those of the model.
 """
 
 from typing import Any
@@ -10,22 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csid.cpd import CPD
-from csid.description import Classes, Description, Draws, Number, Predictor
 from csid.encoding import Mode, OrdinalMode
 from csid.explain.games import balanced
+from csid.fitted.description import DescribedClasses, DescribedDraws, ModelDescription, NumericPredictor, Predictor
+from csid.fitted.model import FittedModel
 from csid.report.packing import Packing
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
 
-def tensors(model: Any, described: Description, packing: Packing) -> dict[str, Any]:
+def tensors(fitted: FittedModel, described: ModelDescription, packing: Packing) -> dict[str, Any]:
     """What the page predicts with; arrays are in the packing."""
-    modes, marginals = model.encoding_.modes, model.cpd_.marginals
-    told = zip(described.predictors, modes, marginals, strict=True)
+    modes, marginals = fitted.encoding.modes, fitted.tensor.marginals
+    described_modes = zip(described.predictors, modes, marginals, strict=True)
     return {
-        "predictors": [_predictor(*one, packing) for one in told],
-        "groups": [_group(modes, *group, packing) for group in _groups(model)],
+        "predictors": [_predictor(*one, packing) for one in described_modes],
+        "groups": [_group(modes, *group, packing) for group in _groups(fitted)],
         "posterior": None if described.draws is None else _posterior(described.draws, packing),
         "classes": None if described.classes is None else _classes(described.classes, packing),
     }
@@ -34,7 +35,7 @@ def tensors(model: Any, described: Description, packing: Packing) -> dict[str, A
 def _predictor(predictor: Predictor, mode: Mode, p: Array, packing: Packing) -> dict[str, Any]:
     """Levels are those of the tensor: grid or categories, then that of missing cells if it has one."""
     shared = {"name": predictor.name, "marginal": packing.doubles(p), "own_missing": bool(mode.missing_level)}
-    if isinstance(predictor, Number):
+    if isinstance(predictor, NumericPredictor):
         return shared | {
             "kind": "number",
             "grid": packing.doubles(predictor.grid),
@@ -45,23 +46,23 @@ def _predictor(predictor: Predictor, mode: Mode, p: Array, packing: Packing) -> 
     return shared | {"kind": "category", "categories": list(predictor.categories)}
 
 
-def _groups(model: Any) -> list[tuple[tuple[Mode, ...], CPD, Array, list[int], Array]]:
-    """Tensors on some levels, the draws of each side by side: levels, tensor, their biases, ranks and shares.
+def _groups(fitted: FittedModel) -> list[tuple[tuple[Mode, ...], CPD, Array, list[int], Array]]:
+    """Groups of draws on the same levels, side by side in one tensor: levels, tensor, biases, ranks and weights.
 
-    A model without draws is a single one.
+    A model without draws is one group of one draw.
     """
-    if not hasattr(model, "posterior_"):
-        cpd = model.cpd_
-        return [(model.encoding_.modes, cpd, cpd.bias[None, :], [cpd.rank], np.ones(1))]
+    if fitted.posterior is None:
+        cpd = fitted.tensor
+        return [(fitted.encoding.modes, cpd, cpd.bias[None, :], [cpd.rank], np.ones(1))]
     return [
         (
             group.modes,
             CPD(tuple(A.astype(np.float64) for A in group.factors), group.V, group.bias[0], _evenly(group.factors)),
             group.bias,
             group.ranks.tolist(),
-            group.shares,
+            group.weights,
         )
-        for group in model.posterior_.groups
+        for group in fitted.posterior.groups
     ]
 
 
@@ -75,13 +76,13 @@ def _group(
     cpd: CPD,
     bias: Array,
     ranks: list[int],
-    shares: Array,
+    weights: Array,
     packing: Packing,
 ) -> dict[str, Any]:
     tensor = balanced(cpd)
     return {
         "ranks": ranks,
-        "shares": packing.doubles(shares),
+        "weights": packing.doubles(weights),
         "bias": packing.doubles(bias),
         "V": packing.doubles(tensor.V),
         "levels": [_levels(*pair, packing) for pair in zip(modes, own, strict=True)],
@@ -90,25 +91,24 @@ def _group(
 
 
 def _levels(mode: Mode, own: Mode, packing: Packing) -> tuple[int, int] | None:
-    """Where the levels of a draw stand in the grid of the model; None where they are the same."""
+    """Positions of the levels of a draw in the grid of the model; None if they are the same."""
     if not isinstance(mode, OrdinalMode) or not isinstance(own, OrdinalMode) or len(own.grid) == len(mode.grid):
         return None
     return packing.doubles(np.searchsorted(mode.grid, own.grid))
 
 
-def _posterior(draws: Draws, packing: Packing) -> dict[str, Any]:
+def _posterior(draws: DescribedDraws, packing: Packing) -> dict[str, Any]:
     return {
         "noise": packing.doubles(draws.noise),
-        "heavy_tails": bool(np.isfinite(draws.degrees_of_freedom)),
         "knots": packing.doubles(draws.knots),
-        "logs": packing.doubles(draws.logs),
+        "log_factors": packing.doubles(draws.log_factors),
     }
 
 
-def _classes(classes: Classes, packing: Packing) -> dict[str, Any]:
+def _classes(classes: DescribedClasses, packing: Packing) -> dict[str, Any]:
     pmf = classes.pmf
     return {
-        "shares": packing.doubles(pmf.classes.shares),
+        "weights": packing.doubles(pmf.classes.weights),
         "least": classes.least,
         "quantiles": packing.doubles(classes.quantiles),
         "predictors": [

@@ -1,0 +1,1 @@
+"""The compiled loops and small structured systems; knows NumPy and Numba only."""

@@ -1,0 +1,94 @@
+"""The estimator that the options ask for, and its fit."""
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from csid.cli.console import Terminal
+from csid.cli.errors import UsageError
+from csid.cli.options import Execution
+
+if TYPE_CHECKING:
+    from csid import BayesianCSIDRegressor, CSIDRegressor
+    from csid.cli.file_rows import FileRows
+    from csid.cli.labelled_rows import LabelledRows
+    from csid.fitted.schema import Schema
+
+
+class Estimator(StrEnum):
+    bayesian = "bayesian"
+    als = "als"
+
+
+class Effort(StrEnum):
+    fast = "fast"
+    default = "default"
+    best = "best"
+
+
+def make(
+    estimator: Estimator,
+    effort: Effort,
+    schema: "Schema",
+    execution: Execution,
+    parameters: Sequence[str] = (),
+    progress: bool = False,
+) -> "CSIDRegressor | BayesianCSIDRegressor":
+    """An estimator to fit. parameters : `name=value` of --set; progress : whether its fit shows a progress bar."""
+    from csid import BayesianCSIDRegressor, CSIDRegressor
+    from csid.cli.columns import categorical_names
+
+    common: dict[str, Any] = {
+        "categorical_features": categorical_names(schema),
+        "random_state": execution.seed,
+        "n_jobs": execution.threads,
+        "verbose": int(progress),
+    }
+    model: CSIDRegressor | BayesianCSIDRegressor
+    if estimator == Estimator.als:
+        model = CSIDRegressor(**common)
+    else:
+        model = BayesianCSIDRegressor(effort=effort.value, **common)
+    legal = set(model.get_params()) - set(common)
+    for text in parameters:
+        name, _, value = text.partition("=")
+        if name not in legal:
+            raise UsageError(
+                f"--set {text}: {type(model).__name__} has no parameter {name!r} to set. "
+                f"Its parameters are {', '.join(sorted(legal))}."
+            )
+        model.set_params(**{name: _value(value)})
+    return model
+
+
+def fit(
+    model: "CSIDRegressor | BayesianCSIDRegressor",
+    rows: "LabelledRows | FileRows",
+    schema: "Schema",
+    terminal: Terminal,
+) -> bool:
+    """Fit a model to rows of a file. Return whether it was interrupted, and keeps the draws made before."""
+    from csid import InterruptedFitWarning
+    from csid.cli.labelled_rows import LabelledRows
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if isinstance(rows, LabelledRows):
+            model.fit(rows.X, rows.y, sample_weight=rows.weights)
+        else:
+            model.fit(rows)
+    model.fitted_ = replace(model.fitted_, schema=schema)
+    for each in caught:
+        terminal.note(str(each.message))
+    return any(issubclass(each.category, InterruptedFitWarning) for each in caught)
+
+
+def _value(text: str) -> Any:
+    """A number, a list or a truth value as JSON writes it, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

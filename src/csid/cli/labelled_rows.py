@@ -1,0 +1,85 @@
+"""Rows whose targets are known, to fit or to evaluate: predictors, targets, weights and groups."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from csid.cli.columns import arrow_types, known_targets, numbers, predictors
+from csid.cli.errors import DataError
+from csid.cli.options import TextFormat
+from csid.cli.tables import Reading, read
+from csid.fitted.schema import Schema
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows whose targets are known.
+
+    X : predictors; y : (M,) or (M, K); weights : (M,) or None; groups : (M,) labels or None.
+    n_skipped : how many rows of the file lack a target.
+    """
+
+    X: pa.Table
+    y: Array
+    weights: Array | None
+    groups: NDArray[Any] | None
+    n_skipped: int = 0
+
+    @property
+    def note(self) -> str | None:
+        """What to tell about the rows that were skipped."""
+        return f"Rows skipped because a target is missing: {self.n_skipped:,}." if self.n_skipped else None
+
+    def take(self, rows: NDArray[np.intp]) -> "LabelledRows":
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return LabelledRows(self.X.take(rows), self.y[rows], weights, groups)
+
+    def split(self, fraction: float, seed: int) -> tuple["LabelledRows", "LabelledRows"]:
+        """Rows to train on, and a fraction to hold out; groups stay whole."""
+        members = np.arange(len(self.y)) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
+        count = members.max() + 1
+        chosen = np.random.default_rng(seed).permutation(count)[: round(fraction * count)]
+        is_held_out = np.isin(members, chosen)
+        train, test = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        if len(train) < 2 or len(test) == 0:
+            units = "rows" if self.groups is None else "groups"
+            raise DataError(
+                f"--holdout {fraction} of {count} {units} holds out {len(test)} rows and leaves {len(train)} to fit: "
+                "choose a fraction that holds out at least 1 row and leaves at least 2."
+            )
+        return self.take(train), self.take(test)
+
+
+def labelled(table: pa.Table, schema: Schema, weight: str | None, group: str | None) -> LabelledRows:
+    """The rows of a table that have all targets."""
+    y, known = known_targets(table, schema.targets)
+    rows = LabelledRows(
+        predictors(table, schema),
+        y[:, 0] if y.shape[1] == 1 else y,
+        None if weight is None else numbers(table, weight, "weight"),
+        None if group is None else np.array(table[group].to_pylist(), dtype=object).astype(str),
+    )
+    if len(known) == len(y):
+        return rows
+    taken = rows.take(known)
+    return LabelledRows(taken.X, taken.y, taken.weights, taken.groups, len(y) - len(known))
+
+
+def read_labelled(
+    data: str, schema: Schema, text: TextFormat, weight: str | None = None, group: str | None = None
+) -> LabelledRows:
+    """Read the rows of a file that have all targets, by the schema of a model."""
+    numeric = (*schema.targets, *filter(None, [weight]))
+    types = arrow_types(schema, dict.fromkeys(numeric, "number"))
+    table = read(data, Reading(schema.missing, *text, types=types, also=() if group is None else (group,)))
+    rows = labelled(table, schema, weight, group)
+    if len(rows.y) == 0:
+        raise DataError(f"{data} has no row with a target.")
+    return rows

@@ -1,0 +1,129 @@
+"""The samples of a fit, wherever their rows are: a summary, sums over rows, and working targets.
+
+Least squares and the sampler read sums, not rows. Rows in the memory of this process, or mapped from a code file, are
+`LocalSamples`; a cluster computes the same sums over blocks of rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._kernels.sums import sums_over_rows
+from csid._kernels.threads import Workers
+from csid.data.problem import Problem, Summary
+from csid.data.statistics import LevelSums, level_sums, output_sums, partial_products, residual_sums
+from csid.tensor.evaluation import values_of_rows
+from csid.tensor.factors import Factors
+
+Array = NDArray[np.float64]
+Parameters = dict[str, Array]
+
+
+class RowLikelihood(Protocol):
+    """The methods of a likelihood that act on single rows. See `csid.likelihoods.Likelihood`."""
+
+    augmented: ClassVar[bool]
+
+    def working(
+        self, targets: Array, weights: Array, eta: Array, parameters: Parameters, rng: np.random.Generator | None
+    ) -> tuple[Array, Array]: ...
+
+    def losses(self, targets: Array, eta: Array, parameters: Parameters) -> Array: ...
+
+
+class RowSums(Protocol):
+    """The sums over rows that a sweep over the factors needs."""
+
+    @property
+    def summary(self) -> Summary:
+        """Levels, weights and moments of the targets."""
+
+    def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
+        """Visit the modes in order and yield for each the sums D, O and R of its normal equations.
+
+        Before it asks for the next mode, the caller may change the factor of this mode, and no other.
+        """
+
+    def output_sums(self, factors: Factors) -> tuple[Array, Array]:
+        """Gram matrix (S, S) and right-hand sides (K, S) of the output mode."""
+
+    def residual_sums(self, factors: Factors) -> tuple[Array, Array]:
+        """Weighted sums of the residuals and of their squares, (K,) each."""
+
+
+class Samples(RowSums, Protocol):
+    """Samples to which a likelihood can give working targets."""
+
+    def working(
+        self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters, rng: np.random.Generator | None
+    ) -> RowSums:
+        """The samples with working targets and weights at these factors: drawn, or their expectations without `rng`."""
+
+    def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
+        """Weighted sum of the losses of all rows."""
+
+
+class HeldOutSamples(Samples, Protocol):
+    """Samples that are not in this process, together with their held-out rows."""
+
+    @property
+    def any_held_out(self) -> bool: ...
+
+    def held_out_loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
+        """Weighted mean of the losses of the held-out rows."""
+
+
+@dataclass(frozen=True)
+class LocalSamples:
+    """The rows of a problem, summed in threads."""
+
+    problem: Problem
+    workers: Workers = field(default_factory=Workers)
+
+    @property
+    def summary(self) -> Summary:
+        return self.problem
+
+    def working(
+        self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters, rng: np.random.Generator | None
+    ) -> "LocalSamples":
+        eta = values_of_rows(self.problem.cells, factors, self.workers)
+        return LocalSamples(working_problem(self.problem, likelihood, eta, parameters, rng), self.workers)
+
+    def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
+        return loss_of_rows(
+            self.problem, likelihood, values_of_rows(self.problem.cells, factors, self.workers), parameters
+        )
+
+    def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
+        for k, outside, modes in partial_products(self.problem, factors, self.workers):
+            yield k, level_sums(self.problem, factors, k, outside, modes, self.workers)
+
+    def output_sums(self, factors: Factors) -> tuple[Array, Array]:
+        return output_sums(self.problem, factors, self.workers)
+
+    def residual_sums(self, factors: Factors) -> tuple[Array, Array]:
+        return residual_sums(self.problem, factors, self.workers)
+
+
+def working_problem(
+    problem: Problem, likelihood: RowLikelihood, eta: Array, parameters: Parameters, rng: np.random.Generator | None
+) -> Problem:
+    """The problem with working targets and weights, at model values eta (M, K)."""
+    return problem.as_working(*likelihood.working(problem.targets, problem.weights, eta, parameters, rng))
+
+
+def loss_of_rows(problem: Problem, likelihood: RowLikelihood, eta: Array, parameters: Parameters) -> float:
+    """Weighted sum of the losses of rows."""
+    losses = likelihood.losses(problem.targets, eta, parameters)
+    return float(sums_over_rows(problem.weights, losses[:, None])[0])
+
+
+def require_local(samples: RowSums, what: str) -> LocalSamples:
+    """The samples, or an error if their rows are not in this process. what : the step that needs individual rows."""
+    if isinstance(samples, LocalSamples):
+        return samples
+    raise NotImplementedError(f"{what} needs individual rows, but only sums over rows are available in this process.")

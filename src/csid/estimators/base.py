@@ -1,0 +1,312 @@
+"""The base of all estimators: opening a table for a fit, and reading the fitted model."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from csid.data.checks import (
+    categorical_flags,
+    check_cells,
+    check_table,
+    check_targets,
+    check_weights,
+    number_of_rows,
+)
+from csid.data.out_of_core import Encoder, RowBatches, open_rows, roles_of, row_batches
+from csid.data.out_of_core.table import DiskTable
+from csid.data.table import LocalTable, Table, TableHeader, centre_and_scale, draw_held_out
+from csid.encoding import Encoding, Interpolation
+from csid.encoding.modes import MOST_LEVELS
+from csid.estimators.progress import row_progress
+from csid.explain.importance import mean_effects
+from csid.fitted.columns import Columns
+from csid.fitted.model import FittedModel
+from csid.fitted.schema import Schema
+from csid.likelihoods import Likelihood, likelihood_of
+from csid.missing.joint_pmf import JointPMF
+from csid.tensor.cpd import CPD
+
+Array = NDArray[np.float64]
+Units = tuple[Array, Array]
+HoldOut = Callable[[int], int]
+Constraints = dict[str, list[Any]]
+
+
+COMMON_CONSTRAINTS: Constraints = {
+    "rank": [Interval(Integral, 1, None, closed="left")],
+    "levels": [Interval(Integral, 1, MOST_LEVELS, closed="both"), StrOptions({"auto"})],
+    "interpolation": [StrOptions({"linear", "constant"})],
+    "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    "missing": [StrOptions({"marginalize", "level"})],
+    "pmf_rank": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "likelihood": [str, Likelihood],
+    "warm_start": ["boolean"],
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+}
+"""Legal values of the parameters that all estimators have."""
+
+
+class TrainingData(NamedTuple):
+    """The arguments of `fit`, not yet checked."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+
+
+class OpenOptions(NamedTuple):
+    """How the rows of a fit are opened.
+
+    rng : draws the held-out rows.
+    hold_out : function from the number of rows to the number to hold out; None to hold out none.
+    columns, units : of an earlier fit that is continued; None for a new fit.
+    """
+
+    rng: np.random.Generator
+    hold_out: HoldOut | None = None
+    columns: Columns | None = None
+    units: Units | None = None
+
+    def units_for(self, n_outputs: int) -> Units | None:
+        """Centre and scale of the targets in the earlier fit, if any. It must have the same number of outputs."""
+        if self.units is not None and len(self.units[0]) != n_outputs:
+            raise ValueError(
+                f"warm_start continues a fit of {len(self.units[0])} output(s), but y has {n_outputs}: "
+                "keep the outputs, or fit anew with warm_start=False."
+            )
+        return self.units
+
+
+class OpenedTable(NamedTuple):
+    """Checked rows, and their columns."""
+
+    table: Table
+    columns: Columns
+
+
+class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor that stores everything it has fitted in `fitted_`, a `FittedModel`."""
+
+    fitted_: FittedModel
+    levels: int | Literal["auto"]
+    interpolation: Interpolation
+    categorical_features: Any
+    missing: Any
+    pmf_rank: int | Literal["auto"]
+    likelihood: str | Likelihood
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+    _parameter_constraints: ClassVar[Constraints] = COMMON_CONSTRAINTS
+
+    # --- the fitted model -----------------------------------------------------------------------------------------
+
+    @property
+    def n_features_in_(self) -> int:
+        return self._fitted().columns.count
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        names = self._fitted().columns.names
+        if names is None:
+            raise AttributeError("this model was fitted to a table without column names.")
+        return np.array(names, dtype=object)
+
+    @property
+    def cpd_(self) -> CPD:
+        return self._fitted().tensor
+
+    @property
+    def encoding_(self) -> Encoding:
+        return self._fitted().encoding
+
+    @property
+    def pmf_(self) -> JointPMF | None:
+        return self._fitted().pmf
+
+    @property
+    def schema_(self) -> Schema | None:
+        return self._fitted().schema
+
+    @property
+    def n_samples_(self) -> int:
+        return self._fitted().n_samples
+
+    @property
+    def n_iter_(self) -> int:
+        return self._fitted().n_iter
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Shapley effects (N,): the share of the variance of the prediction that is due to each predictor.
+
+        They sum to one. Each lies between the first-order and the total Sobol index of its predictor. With several
+        outputs they are averaged over the outputs. The paper's measure is `csid.explain.factor_variation`.
+        """
+        return mean_effects(self._fitted().tensor)
+
+    @property
+    def factors_(self) -> dict[str, Array]:
+        """The factor `A_n` (I_n, F) of each predictor by name, in canonical form. Its rows are the `levels_`."""
+        return dict(zip(self._fitted().names, self._fitted().tensor.normalised().factors, strict=True))
+
+    @property
+    def levels_(self) -> dict[str, list[Any]]:
+        """The levels of each predictor by name: grid points or categories. None is the level of missing cells."""
+        return {mode.name: mode.level_names for mode in self._fitted().encoding.modes}
+
+    def _fitted(self) -> FittedModel:
+        """The fitted model, or a `NotFittedError`."""
+        check_is_fitted(self)
+        return self.fitted_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "fitted_")
+
+    # --- files and pages ------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, which `csid.load` reads.
+
+        The file holds numbers and strings only, and cannot run code. An existing file is replaced only when the new one
+        is complete. Parameters are saved, except `n_jobs` and `verbose`, and a `random_state` that is a generator.
+
+        Parameters
+        ----------
+        path : path of the file, such as "model.csid"
+        """
+        from csid.estimators.loading import save
+
+        save(self, path)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        title: str | None = None,
+        targets: Sequence[str] | None = None,
+    ) -> None:
+        """Write a report on the fitted model: one HTML file that opens from disk, and predicts in the browser.
+
+        It shows metrics, predictors by importance, the effects of predictors and of the strongest pairs, calibration
+        and convergence. In a what-if panel, the reader edits a row and sees its prediction, predictive interval and
+        exact Shapley values.
+
+        Parameters
+        ----------
+        path : path of the page, such as "model.html"
+            An existing file is replaced only when the new one is complete.
+        X, y : held-out rows, optional
+            The metrics are computed on these. Without y, rows of X are only offered in the what-if panel.
+        title : str, optional
+            Title of the page.
+        targets : sequence of str, optional
+            Names of the outputs. Default: those of the data file of the fit, or y1, y2, …
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from csid import CSIDRegressor
+        >>> X = np.random.default_rng(0).uniform(size=(80, 2))
+        >>> y = X.prod(axis=1)
+        >>> model = CSIDRegressor(rank=2, random_state=0).fit(X[:50], y[:50])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(f"{folder}/model.html", X[50:], y[50:], title="A product")
+        """
+        from csid.report import write_report
+
+        write_report(self, path, X, y, title=title, targets=targets)
+
+    # --- opening rows for a fit -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _open_table(self, given: TrainingData, options: OpenOptions) -> Iterator[OpenedTable]:
+        """Check the rows of a fit and standardise their targets: in memory, or read in batches."""
+        batches = row_batches(*given)
+        if batches is None:
+            yield self._in_memory(given, options)
+        else:
+            with self._in_batches(batches, options) as found:
+                yield found
+
+    def _in_memory(self, given: TrainingData, options: OpenOptions) -> OpenedTable:
+        X, columns, n_rows = self._checked_columns(given.X, options, min_rows=2)
+        y = check_targets(given.y, n_rows)
+        weights = check_weights(given.sample_weight, n_rows)
+        targets = y.reshape(n_rows, -1)
+        positive = np.flatnonzero(weights)
+        if len(positive) < n_rows:
+            check_cells(X, self._flags(columns))  # before rows are dropped, so that errors have the user's row numbers
+            X, targets, weights = _safe_indexing(X, positive), targets[positive], weights[positive]
+        wanted = 0 if options.hold_out is None else options.hold_out(len(positive))
+        held_out = draw_held_out(len(positive), wanted, options.rng) if wanted else np.empty(0, np.intp)
+        train = np.setdiff1d(np.arange(len(positive)), held_out) if wanted else slice(None)
+        centre, scale = options.units_for(targets.shape[1]) or centre_and_scale(targets[train], weights[train])
+        header = TableHeader(columns.labels, self._flags(columns), centre, scale, y.ndim == 1)
+        return OpenedTable(LocalTable(X, header.standardised(targets), weights, header, held_out), columns)
+
+    @contextmanager
+    def _in_batches(self, given: RowBatches, options: OpenOptions) -> Iterator[OpenedTable]:
+        """Rows that are encoded into code files. Missing cells follow the product of the marginals."""
+        if self.pmf_rank not in (1, "auto"):
+            raise ValueError(
+                f"pmf_rank={self.pmf_rank} is not supported for rows that are read in batches: leave it at 'auto' or "
+                "1, or fit to a table in memory."
+            )
+        with open_rows(given) as rows:
+            _, columns, _ = self._checked_columns(rows.first, options, min_rows=1)
+            positive = rows.positive_weight
+            wanted = 0 if options.hold_out is None else options.hold_out(len(positive))
+            held_out = draw_held_out(len(positive), wanted, options.rng) if wanted else np.empty(0, np.intp)
+            train = np.setdiff1d(np.arange(len(positive)), held_out) if wanted else np.arange(len(positive))
+            roles = roles_of(rows.n_rows, positive[train], positive[held_out])
+            open_bar = partial(row_progress, bool(self.verbose), rows.n_rows, "rows read")
+            encoder = Encoder(rows, roles, lambda X: columns.checked(X)[0], self._threads(), open_bar)
+            survey = encoder.survey(columns.labels, self._flags(columns))
+            units = options.units_for(len(survey.moments.mean)) or survey.moments.centre_and_scale()
+            header = TableHeader(columns.labels, self._flags(columns), *units, survey.one_output)
+            yield OpenedTable(DiskTable(encoder, survey, header), columns)
+
+    def _checked_columns(self, X: Any, options: OpenOptions, min_rows: int) -> tuple[Any, Columns, int]:
+        """A checked table, its columns (those of an earlier fit if it is continued), and its number of rows."""
+        if options.columns is not None:
+            X, n_rows = options.columns.checked(X, min_rows)
+            return X, options.columns, n_rows
+        X = check_table(X, self, min_rows)
+        return X, Columns.of(X, type(self).__name__), number_of_rows(X)
+
+    def _flags(self, columns: Columns) -> list[bool | None]:
+        return categorical_flags(self.categorical_features, columns.labels)
+
+    def _likelihood(self) -> Likelihood:
+        return likelihood_of(self.likelihood)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _threads(self) -> int:
+        return int(joblib.effective_n_jobs(self.n_jobs))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,1 @@
+"""The fitted model, which explanations, plots, reports, model files and exports read."""

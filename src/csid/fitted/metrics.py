@@ -1,0 +1,90 @@
+"""Metrics of predictions: errors, interval coverage and CRPS, with bootstrap confidence intervals."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
+
+Array = NDArray[np.float64]
+
+QUANTILES = np.arange(1, 20) / 20.0
+_RESAMPLES = 500
+_CONFIDENCE = (0.025, 0.975)
+
+
+def metrics(
+    model: Model, X: Any, y: Array, weights: Array | None, targets: Sequence[str], seed: int
+) -> dict[str, dict[str, Any]]:
+    """The metrics of a fitted model on the rows of X, for each target by name; see `metrics_of`."""
+    fitted, threads = fitted_model(model), threads_of(model)
+    predicted, truth = fitted.means(X, threads), y.reshape(len(y), -1)
+    quantiles = None if fitted.posterior is None else _quantiles(fitted, X, threads)
+    return {
+        name: metrics_of(truth[:, j], predicted[:, j], None if quantiles is None else quantiles[:, :, j], weights, seed)
+        for j, name in enumerate(targets)
+    }
+
+
+def metrics_of(
+    truth: Array, predicted: Array, quantiles: Array | None, weights: Array | None, seed: int
+) -> dict[str, Any]:
+    """RMSE, MAE and R²; with predicted quantiles (M, 19), also the coverage of 90 % intervals and the CRPS.
+
+    The CRPS is twice the mean pinball loss over the quantiles. Each metric has a 95 % confidence interval, by the
+    bootstrap with 500 resamples of the rows.
+    """
+    more = {}
+    if quantiles is not None:
+        miss = truth[:, None] - quantiles
+        more["coverage"] = ((quantiles[:, 0] <= truth) & (truth <= quantiles[:, -1])).astype(float)
+        more["crps"] = 2.0 * np.maximum(QUANTILES * miss, (QUANTILES - 1.0) * miss).mean(axis=1)
+    return with_confidence(truth, predicted, more, weights, seed)
+
+
+def with_confidence(
+    truth: Array, predicted: Array, more: dict[str, Array], weights: Array | None, seed: int
+) -> dict[str, Any]:
+    """RMSE, MAE, R² and the means of further terms (M,) by name, each with a 95 % confidence interval."""
+    w = np.ones(len(truth)) if weights is None else weights
+    error = truth - predicted
+    terms = {"rmse": error**2, "mae": np.abs(error), **more}
+    stacked = np.stack([*terms.values(), truth, truth**2])
+    rng = np.random.default_rng(seed)
+    counts = (np.bincount(rng.integers(len(w), size=len(w)), minlength=len(w)) for _ in range(_RESAMPLES))
+    resampled = chain([w], (count * w for count in counts))
+    estimates = [_from_means(list(terms), stacked @ d / max(d.sum(), 1e-300)) for d in resampled]
+    document: dict[str, Any] = {"rows": len(truth)}
+    for name, value in estimates[0].items():
+        low, high = np.quantile([each[name] for each in estimates[1:]], _CONFIDENCE)
+        document[name] = {"value": value, "low": float(low), "high": float(high)}
+    return document
+
+
+def probabilities_below(model: Model, X: Any, y: Array) -> Array:
+    """(M, K): the predictive distribution functions of a Bayesian model at observations y (M, K).
+
+    If the model is calibrated they are uniform on [0, 1], and a tenth of them lie outside the 90 % intervals.
+    """
+    fitted, threads = fitted_model(model), threads_of(model)
+    return np.concatenate([predictive.cdf(y[rows]) for rows, predictive in fitted.predictives(X, threads)])
+
+
+def _quantiles(fitted: FittedModel, X: Any, threads: int) -> Array:
+    """(M, 19, K) of new observations."""
+    parts = fitted.predictives(X, threads)
+    found = [[predictive.ppf(q) for q in QUANTILES.tolist()] for _, predictive in parts]
+    return np.concatenate([np.stack(part, axis=1) for part in found])
+
+
+def _from_means(names: Sequence[str], means: Array) -> dict[str, float]:
+    found = dict(zip(names, means.tolist(), strict=False))
+    mean, square = means[-2:].tolist()
+    variance = square - mean**2
+    rounding = 1e-12 * max(square, 1e-300)
+    r2 = {"r2": 1.0 - found["rmse"] / variance if variance > rounding else float("nan")}
+    found["rmse"] = float(np.sqrt(found["rmse"]))
+    return {"rmse": found.pop("rmse"), "mae": found.pop("mae"), **r2, **found}

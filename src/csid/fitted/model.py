@@ -1,0 +1,198 @@
+"""The fitted model, which explanations, plots, reports, model files and exports read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
+
+from csid.encoding import EncodedRows, Encoding, Missing
+from csid.fitted.columns import Columns
+from csid.fitted.posterior import Posterior
+from csid.fitted.schema import Schema, default_targets
+from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.likelihood import Likelihood
+from csid.likelihoods.mixture import Mixture
+from csid.missing.conditional import ConditionalCPD
+from csid.missing.joint_pmf import JointPMF
+from csid.missing.level_pmf import LevelPMF
+from csid.tensor.cpd import CPD
+
+Array = NDArray[np.float64]
+
+_PREDICTED_ROWS, _ROWS_OF_DRAWS = 1 << 18, 1 << 12
+
+
+@dataclass(frozen=True)
+class LeastSquaresRecord:
+    """The record of a least-squares fit.
+
+    members : the tensors of the ensemble, or the only one.
+    objective, validation : for each member, the objective and the held-out error after each sweep. `validation` is
+        empty without held-out rows.
+    """
+
+    members: tuple[CPD, ...]
+    objective: tuple[Array, ...]
+    validation: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class SamplingRecord:
+    """The record of a Bayesian fit.
+
+    stacking_weights : of the priors; convergence : diagnostics by name.
+    trace : for each chain (sweeps, Q), the monitored quantities, such as the noise scale of each output.
+    """
+
+    stacking_weights: dict[str, float]
+    convergence: dict[str, float]
+    trace: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A fitted system of N predictors and K outputs. Immutable: another fit makes another object.
+
+    columns : of the training table.
+    encoding : levels of the predictors and their marginals.
+    tensor : the fitted tensor in the units of y; for a Bayesian fit, the posterior mean.
+    likelihood : of the fit.
+    missing : whether missing cells are averaged over ("marginalize") or have a level of their own ("level").
+    pmf : joint PMF of the predictors; None for the product of the marginals.
+    one_output : whether y was one-dimensional; predictions then are too.
+    n_samples : number of training rows; n_iter : sweeps of the longest run.
+    training : the record of the fit.
+    posterior, calibration : of a Bayesian fit, else None.
+    schema : of the data file, if the model was fitted to one.
+    """
+
+    columns: Columns
+    encoding: Encoding
+    tensor: CPD
+    likelihood: Likelihood
+    missing: Missing
+    pmf: JointPMF | None
+    one_output: bool
+    n_samples: int
+    n_iter: int
+    training: LeastSquaresRecord | SamplingRecord
+    posterior: Posterior | None = None
+    calibration: Calibration | None = None
+    schema: Schema | None = None
+
+    @property
+    def estimator(self) -> str:
+        """Name of the fitted class."""
+        return self.columns.estimator
+
+    @property
+    def n_outputs(self) -> int:
+        return self.tensor.n_outputs
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the predictors."""
+        return [mode.name for mode in self.encoding.modes]
+
+    @property
+    def target_names(self) -> tuple[str, ...]:
+        """Names of the outputs: those of the data file, or y, or y1, y2, …"""
+        known = self.schema is not None and len(self.schema.targets) == self.n_outputs
+        return self.schema.targets if known and self.schema is not None else default_targets(self.n_outputs)
+
+    @cached_property
+    def level_pmf(self) -> LevelPMF | None:
+        """The joint PMF on the levels of the tensor."""
+        return None if self.pmf is None else self.pmf.on(self.encoding)
+
+    @cached_property
+    def expectation(self) -> CPD | ConditionalCPD:
+        """The tensor for predictions, which averages over missing cells given the observed cells of a row."""
+        return self.tensor if self.level_pmf is None else ConditionalCPD(self.tensor, self.level_pmf)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("level_pmf", "expectation")}
+
+    def require_posterior(self, what: str) -> Posterior:
+        """The posterior, or an error if there is none. what : the feature that needs it, for the error message."""
+        if self.posterior is None:
+            raise TypeError(
+                f"{what} needs posterior draws, but {self.estimator} has none: fit a BayesianCSIDRegressor."
+            )
+        return self.posterior
+
+    def squeeze(self, values: Array) -> Array:
+        """Values (..., K) without their last axis if y was one-dimensional."""
+        return np.asarray(values[..., 0] if self.one_output else values)
+
+    def encoded(self, X: Any) -> EncodedRows:
+        """Check and encode the rows of a table."""
+        table, n_rows = self.columns.checked(X)
+        return self.encoding.encode(table, n_rows)
+
+    def means(self, X: Any, n_threads: int) -> Array:
+        """Predictions (M, K) for the rows of a table. Missing and unseen cells are averaged over."""
+        X, n_rows = self.columns.checked(X)
+        values = np.empty((n_rows, self.n_outputs))
+        for rows, encoded in self._encoded_parts(X, n_rows, _PREDICTED_ROWS):
+            values[rows] = self.expectation.evaluate(encoded.codes, encoded.fractions, n_threads)
+        wrong = ~np.isfinite(values).all(axis=1)
+        if wrong.any():
+            remedy = "a larger `ridge` or `smoothness`" if self.posterior is None else "a smaller `rank`"
+            raise ArithmeticError(
+                f"the prediction overflows in row {int(np.argmax(wrong))}: the product of {self.columns.count} factors "
+                f"is too large. Fit with {remedy}, or with fewer predictors."
+            )
+        return values
+
+    def predictives(self, X: Any, n_threads: int) -> Iterator[tuple[slice, Mixture]]:
+        """Calibrated predictive distributions for the rows of a table, in batches of rows."""
+        posterior = self.require_posterior("a predictive distribution")
+        X, n_rows = self.columns.checked(X)
+        for rows, encoded in self._encoded_parts(X, n_rows, _ROWS_OF_DRAWS):
+            predictive = posterior.predictive(posterior.values(encoded.codes, encoded.fractions, n_threads))
+            yield rows, predictive if self.calibration is None else self.calibration.of(predictive)
+
+    def _encoded_parts(self, X: Any, n_rows: int, most: int) -> Iterator[tuple[slice, EncodedRows]]:
+        """The encoded rows of a checked table, in batches of at most `most` rows."""
+        for start in range(0, n_rows, most):
+            rows = slice(start, min(start + most, n_rows))
+            part = X if n_rows <= most else _safe_indexing(X, np.arange(rows.start, rows.stop))
+            yield rows, self.encoding.encode(part, rows.stop - rows.start)
+
+
+@runtime_checkable
+class FittedEstimator(Protocol):
+    """A fitted estimator."""
+
+    n_jobs: int | None
+
+    @property
+    def fitted_(self) -> FittedModel: ...
+
+
+Model = FittedEstimator | FittedModel
+"""A model that can be explained, plotted and exported."""
+
+
+def fitted_model(model: object) -> FittedModel:
+    """The fitted model of a csid estimator, or an error if it is not fitted or not a csid estimator."""
+    if isinstance(model, FittedModel):
+        return model
+    if isinstance(model, FittedEstimator):
+        return model.fitted_
+    name = type(model).__name__
+    if any(cls.__module__.partition(".")[0] == "csid" for cls in type(model).__mro__):
+        raise NotFittedError(f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments first.")
+    raise TypeError(f"a {name} is not a csid estimator: give a fitted CSIDRegressor or BayesianCSIDRegressor.")
+
+
+def threads_of(model: object) -> int:
+    """The number of threads of an estimator; all cores for a `FittedModel`."""
+    return int(joblib.effective_n_jobs(model.n_jobs if isinstance(model, FittedEstimator) else -1))

@@ -1,0 +1,130 @@
+"""Weighted posterior draws of the tensor and of the likelihood's own parameters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._kernels.threads import Workers
+from csid.encoding import Encoding, Mode, interpolate_factor
+from csid.likelihoods.likelihood import Likelihood
+from csid.likelihoods.mixture import Mixture
+from csid.missing.conditional import ConditionalCPD
+from csid.missing.level_pmf import LevelPMF, imputed_values
+from csid.tensor.cpd import CPD
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """D draws on the same levels, with their components side by side. R is the sum of their ranks.
+
+    modes : levels of the N predictors.
+    factors : N arrays (I_n, R), float32, whose rounding error is small relative to the posterior deviation.
+    V : (K, R) and bias : (D, K), in the units of y; ranks : (D,).
+    parameters : (D, K) each, of the likelihood, by name, such as the noise scale.
+    weights : (D,); those of all draws of a posterior sum to one.
+    """
+
+    modes: tuple[Mode, ...]
+    factors: tuple[NDArray[np.float32], ...]
+    V: Array
+    bias: Array
+    ranks: NDArray[np.int64]
+    parameters: dict[str, Array]
+    weights: Array
+
+    @classmethod
+    def of(
+        cls, modes: tuple[Mode, ...], draws: Sequence[CPD], parameters: Sequence[Mapping[str, Array]], weights: Array
+    ) -> "Draws":
+        """Stack draws that are tensors on these levels."""
+        return cls(
+            modes,
+            tuple(np.hstack(parts).astype(np.float32) for parts in zip(*(draw.factors for draw in draws), strict=True)),
+            np.hstack([draw.V for draw in draws]),
+            np.array([draw.bias for draw in draws]),
+            np.array([draw.rank for draw in draws]),
+            {name: np.array([each[name] for each in parameters]) for name in parameters[0]},
+            weights,
+        )
+
+    def on(self, encoding: Encoding) -> list[CPD]:
+        """Each draw as a tensor on the levels of an encoding, which must include the levels of the draws."""
+        modes = zip(self.factors, self.modes, encoding.modes, strict=True)
+        interpolated = [interpolate_factor(A.astype(np.float64), old, new) for A, old, new in modes]
+        ends = np.cumsum(self.ranks)
+        parts = [slice(end - rank, end) for end, rank in zip(ends, self.ranks, strict=True)]
+        return [
+            CPD(tuple(A[:, part] for A in interpolated), self.V[:, part], bias, encoding.marginals)
+            for part, bias in zip(parts, self.bias, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Weighted posterior draws.
+
+    groups : the draws, grouped by their levels; encoding : the union of their levels.
+    likelihood : under which they were drawn.
+    pmf : joint PMF of the predictors; None for the marginals, over which each draw averages missing cells.
+    """
+
+    groups: tuple[Draws, ...]
+    encoding: Encoding
+    likelihood: Likelihood
+    pmf: LevelPMF | None = None
+
+    @cached_property
+    def draws(self) -> tuple[CPD, ...]:
+        """All draws on the common levels, in the units of y."""
+        return tuple(draw for group in self.groups for draw in group.on(self.encoding))
+
+    @property
+    def weights(self) -> Array:
+        """Weights (D,) of the draws, which sum to one."""
+        return np.concatenate([group.weights for group in self.groups])
+
+    @property
+    def parameters(self) -> dict[str, Array]:
+        """Parameters of the likelihood by name, (D, K) each."""
+        names = self.groups[0].parameters
+        return {name: np.concatenate([group.parameters[name] for group in self.groups]) for name in names}
+
+    @property
+    def noise(self) -> Array:
+        """Noise scales (D, K); for Gaussian noise, standard deviations."""
+        return self.parameters["noise"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("draws", "mean", "expectation")}
+
+    @cached_property
+    def mean(self) -> CPD:
+        """The posterior mean, as one tensor."""
+        return CPD.average(self.draws, self.weights)
+
+    @cached_property
+    def expectation(self) -> CPD | ConditionalCPD:
+        """The posterior mean, which averages over missing cells given the observed cells of a row."""
+        return self.mean if self.pmf is None else ConditionalCPD(self.mean, self.pmf)
+
+    def values(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
+        """Values (D, M, K) of every draw at encoded rows.
+
+        Under a joint PMF, each draw imputes missing cells at other quantiles; the weighted mean of the draws equals the
+        expectation.
+        """
+        rows = self.mean.at(codes, fractions)
+        expected = np.empty(0) if self.pmf is None else self.expectation.evaluate(codes, fractions, n_threads)
+        with Workers(n_threads) as workers:
+            stacked = [draw.stacked for draw in self.draws]
+            return imputed_values(rows, stacked, self.weights, expected, self.pmf, workers)
+
+    def predictive(self, values: Array) -> Mixture:
+        """The predictive distribution at rows where the draws have these values (D, M, K)."""
+        return self.likelihood.predictive(values, self.parameters, self.weights)

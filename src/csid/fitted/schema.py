@@ -1,0 +1,46 @@
+"""The schema of a data file that a model was fitted to: columns, their types, and missing-value markers."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Type = Literal["number", "text", "boolean", "date"]
+Kind = Literal["number", "category"]
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """A predictor.
+
+    type : how its cells are read; kind : how the model treats them. A date is a number of days.
+    order : for text that is an ordered number, its values from lowest to highest.
+    """
+
+    name: str
+    type: Type
+    kind: Kind
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a data file.
+
+    columns : the predictors; targets : the target columns; missing : markers of a missing cell.
+    weight, group : columns with the sample weights, and with the groups of rows.
+    ignored : columns that are not used.
+    """
+
+    columns: tuple[ColumnSchema, ...]
+    targets: tuple[str, ...]
+    missing: tuple[str, ...]
+    weight: str | None = None
+    group: str | None = None
+    ignored: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def default_targets(outputs: int) -> tuple[str, ...]:
+    """Default names of outputs."""
+    return ("y",) if outputs == 1 else tuple(f"y{j + 1}" for j in range(outputs))

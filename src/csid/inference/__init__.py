@@ -1,0 +1,1 @@
+"""Inference: alternating least squares, the Gibbs sampler, the pilot, and convergence diagnostics."""

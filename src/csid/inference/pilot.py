@@ -1,0 +1,318 @@
+"""The pilot: short chains on part of the rows, to choose the treatment of missing cells and weigh the priors."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._kernels.threads import Workers
+from csid.data.problem import Problem
+from csid.data.table import LocalTable, Table, present
+from csid.inference.jobs import ChainOptions, Job, Runner, model_of, new_job
+from csid.inference.stacking import chains_per_prior, largest_weights, stack_densities, stack_means
+from csid.inference.state import Chain
+from csid.inference.treatments import FoldEncoder, Treatment
+from csid.likelihoods import Likelihood
+from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.mixture import Mixture
+from csid.missing.level_pmf import LevelPMF, expected_values, imputed_values
+from csid.priors.catalogue import PriorSpec, weights_for_few_rows
+from csid.tensor.evaluation import values_of_rows
+
+Array = NDArray[np.float64]
+
+_FEWEST_ROWS = 40
+_PARTS = 5
+_FEWEST_INCOMPLETE = 5
+_LARGEST_GAIN = 0.5
+_FEWEST_CHAINS, _FEWEST_DRAWS = 2, 6
+_STANDARD_ERRORS = 2.0
+
+
+class PilotPlan(NamedTuple):
+    """The size of the pilot.
+
+    chains, burn, draws : for each prior; rows, rank : the most rows, and the largest rank.
+    held_out : the number of held-out rows to reach, by holding out one fifth after another.
+    """
+
+    chains: int
+    burn: int
+    draws: int
+    rows: int
+    rank: int
+    held_out: int
+
+
+class SamplingPlan(NamedTuple):
+    """The size of a Bayesian fit.
+
+    chains, burn, draws : of the fit.
+    rows : with more rows than this there are fewer chains and draws, because chains then differ less.
+    """
+
+    pilot: PilotPlan
+    chains: int
+    burn: int
+    draws: int
+    rows: int
+
+    def on(self, n_rows: int) -> "SamplingPlan":
+        """The plan for a fit to `n_rows` rows."""
+        excess = max(1.0, n_rows / self.rows)
+        return self._replace(
+            chains=max(min(_FEWEST_CHAINS, self.chains), round(self.chains / math.sqrt(excess))),
+            draws=max(min(_FEWEST_DRAWS, self.draws), round(self.draws / excess)),
+        )
+
+
+class HeldOutDraws(NamedTuple):
+    """The draws of some chains at R held-out rows.
+
+    values : (D, R, K) model values; parameters : (D, R or 1, K) each, of the likelihood, by name.
+    """
+
+    values: Array
+    parameters: dict[str, Array]
+
+    @classmethod
+    def at(cls, rows: Problem, jobs: Sequence[Job], pmf: LevelPMF | None) -> "HeldOutDraws":
+        values, likelihood = values_at(rows, [job.chain for job in jobs], pmf), jobs[0].model.likelihood
+        zero, one = np.zeros(rows.n_outputs), np.ones(rows.n_outputs)
+        kept = [likelihood.parameters_in_units(draw.parameters, zero, one) for job in jobs for draw in job.chain.draws]
+        stacked = {name: np.array([each[name] for each in kept])[:, None, :] for name in kept[0]}
+        return cls(values, {name: np.broadcast_to(array, values.shape) for name, array in stacked.items()})
+
+    @classmethod
+    def join_rows(cls, parts: Sequence["HeldOutDraws"]) -> "HeldOutDraws":
+        """Join the held-out rows of parts with the same number of draws."""
+        return cls(*_concatenated(parts, axis=1))
+
+    @classmethod
+    def join_draws(cls, parts: Sequence["HeldOutDraws"]) -> "HeldOutDraws":
+        """Join the draws of parts with the same held-out rows."""
+        return cls(*_concatenated(parts, axis=0))
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(self.values.mean(axis=0))
+
+    def predictive(self, likelihood: Likelihood, weights: Array | None = None) -> Mixture:
+        """The predictive distribution of these rows. weights : (D,) of the draws, equal by default."""
+        D = len(self.values)
+        return likelihood.predictive(self.values, self.parameters, np.full(D, 1.0 / D) if weights is None else weights)
+
+    def log_density(self, likelihood: Likelihood, truth: Array) -> Array:
+        """Log predictive density (R,) of the true targets (R, K), summed over outputs."""
+        return np.asarray(np.log(np.maximum(self.predictive(likelihood).pdf(truth), 1e-300)).sum(axis=1))
+
+
+def _concatenated(parts: Sequence[HeldOutDraws], axis: int) -> tuple[Array, dict[str, Array]]:
+    values = np.concatenate([part.values for part in parts], axis)
+    names = parts[0].parameters
+    return values, {name: np.concatenate([part.parameters[name] for part in parts], axis) for name in names}
+
+
+class PilotResult(NamedTuple):
+    """The result of a pilot, for standardised targets.
+
+    weights : (S,) stacking weights of the priors; error : (K,) held-out mean squared error, if known.
+    """
+
+    weights: Array
+    calibration: Calibration
+    error: Array | None
+
+
+class Trial(NamedTuple):
+    """A prior to try on the folds of a table, with an encoder for each fold. likelihood_power : see `Treatment`."""
+
+    encoders: Sequence[FoldEncoder]
+    spec: PriorSpec
+    likelihood_power: float
+    seed: np.random.SeedSequence
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Short chains on some rows of a table with one fifth held out; on a short table, several fifths in turn.
+
+    options : of the fit, with a rank that may be lower; chains : the number of chains of the fit.
+    """
+
+    table: LocalTable
+    plan: PilotPlan
+    options: ChainOptions
+    chains: int
+    runner: Runner
+
+    @classmethod
+    def on(
+        cls, table: Table, plan: SamplingPlan, options: ChainOptions, runner: Runner, rng: np.random.Generator
+    ) -> "Pilot | None":
+        """A pilot on randomly drawn rows; None for fewer than 40 rows."""
+        if len(table) < _FEWEST_ROWS:
+            return None
+        lower = options._replace(rank=min(options.rank, plan.pilot.rank))
+        return cls(table.sampled(plan.pilot.rows, rng), plan.pilot, lower, plan.chains, runner)
+
+    @property
+    def likelihood(self) -> Likelihood:
+        return self.options.likelihood
+
+    @cached_property
+    def folds(self) -> list[NDArray[np.intp]]:
+        """The held-out rows of each fold, a fifth of the rows each."""
+        parts = np.array_split(np.arange(len(self.table)), _PARTS)
+        return parts[: math.ceil(self.plan.held_out / len(parts[0]))]
+
+    @cached_property
+    def held_out(self) -> NDArray[np.intp]:
+        return np.concatenate(self.folds)
+
+    @property
+    def truth(self) -> Array:
+        return self.table.targets[self.held_out]
+
+    @property
+    def row_weights(self) -> Array:
+        return self.table.weights[self.held_out]
+
+    def best_treatment(
+        self, treatments: Sequence[Treatment], spec: PriorSpec, seed: np.random.SeedSequence
+    ) -> Treatment:
+        """The treatment that best predicts incomplete rows, by two-fold cross-validation over these.
+
+        The first treatment if there are fewer than 5 incomplete rows. Under a prior for few rows, also the first unless
+        another is better by two standard errors.
+        """
+        encoding = treatments[0].encoder(self.table)(spec).encoding
+        codes = encoding.encode(self.table.X, len(self.table)).codes
+        incomplete = np.flatnonzero((codes == encoding.levels).any(axis=1))
+        if len(incomplete) < _FEWEST_INCOMPLETE or len(treatments) == 1:
+            return treatments[0]
+        folds = [incomplete[::2], incomplete[1::2]]
+        trials = [self._trial(treatment, folds, spec, seed) for treatment in treatments]
+        rows = np.concatenate(folds)
+        truth, weights = self.table.targets[rows], self.table.weights[rows]
+        found = self._draws(trials, None, "chains on missing predictors")
+        losses = np.array([weights * self._losses(each, truth) for each in found])
+        gains = (losses[0] - losses).sum(axis=1)
+        standard_errors = np.sqrt(len(rows)) * (losses[0] - losses).std(axis=1)
+        best = int(np.argmax(gains))
+        clearly = gains[best] >= _STANDARD_ERRORS * standard_errors[best]
+        return treatments[best] if spec.shared_slope == 0.0 or clearly else treatments[0]
+
+    def weigh(self, specs: Sequence[PriorSpec], treatment: Treatment, seeds: np.random.SeedSequence) -> PilotResult:
+        """Stacking weights of the priors. Priors that use the held-out error run last, with the best error so far."""
+        own_seeds = seeds.spawn(len(specs))
+        first = self._trial(treatment, self.folds, specs[0], seeds)
+        different = _distinct(specs, first.encoders[0])
+        draws: dict[int, HeldOutDraws] = {}
+        error: Array | None = None
+        for informed in (False, True):
+            stage = [at for at in different if (specs[at].noise_prior_weight > 0.0) == informed]
+            if not stage:
+                continue
+            trials = [first._replace(spec=specs[at], seed=own_seeds[at]) for at in stage]
+            found = self._draws(trials, error, "pilot chains")
+            draws |= dict(zip(stage, found, strict=True))
+            if error is None:
+                error = min((self._errors(each.mean) for each in found), key=np.sum)
+        each = [draws[at] for at in different]
+        weights = np.zeros(len(specs))
+        weights[different] = self._stacking_weights(each, weights_for_few_rows([specs[at] for at in different]))
+        counts = [len(one.values) for one in each]
+        of_draws = np.repeat(weights[different] / counts, counts)
+        predictive = HeldOutDraws.join_draws(each).predictive(self.likelihood, of_draws)
+        error = self._errors(predictive.mean)
+        narrower = np.sqrt(1.0 - self._gain(np.array([one.mean for one in each]), weights[different], error))
+        calibration = self.likelihood.fit_calibration(predictive, self.truth).times(narrower)
+        return PilotResult(weights, calibration, error)
+
+    def _trial(
+        self,
+        treatment: Treatment,
+        folds: Sequence[NDArray[np.intp]],
+        spec: PriorSpec,
+        seed: np.random.SeedSequence,
+    ) -> Trial:
+        encoders = [treatment.encoder(self.table.holding_out(fold)) for fold in folds]
+        return Trial(encoders, spec, treatment.likelihood_power, seed)
+
+    def _draws(self, trials: Sequence[Trial], error: Array | None, label: str) -> list[HeldOutDraws]:
+        """The draws of each trial, chain by chain, at the held-out rows of all its folds.
+
+        error : (K,) held-out mean squared error, if known. All trials have the same number of folds.
+        """
+        jobs: list[list[Job]] = []
+        held_out: list[tuple[Problem, LevelPMF | None]] = []
+        for encoders, spec, power, seed in trials:
+            numbers = seed.generate_state(2 * len(encoders) * self.plan.chains).reshape(len(encoders), -1, 2)
+            for encoder, of_fold in zip(encoders, numbers.tolist(), strict=True):
+                fold = encoder(spec)
+                model = model_of(fold, spec, self.likelihood, error, power)
+                generators = map(np.random.default_rng, of_fold)
+                jobs.append([new_job(fold, spec, self.options, model, rng) for rng in generators])
+                held_out.append((present(fold.held_out), fold.pmf))
+        self.runner.run([job for group in jobs for job in group], self.plan.burn, self.plan.draws, label)
+        pairs = zip(held_out, jobs, strict=True)
+        by_fold = [HeldOutDraws.at(rows, group, pmf) for (rows, pmf), group in pairs]
+        n_folds = len(trials[0].encoders)
+        return [HeldOutDraws.join_rows(by_fold[at : at + n_folds]) for at in range(0, len(by_fold), n_folds)]
+
+    def _errors(self, predicted: Array) -> Array:
+        """Mean squared errors (K,) on the held-out rows."""
+        return np.asarray(np.average((self.truth - predicted) ** 2, axis=0, weights=self.row_weights))
+
+    def _losses(self, draws: HeldOutDraws, truth: Array) -> Array:
+        """Losses (R,) of held-out rows, by which treatments are compared."""
+        if self.likelihood.held_out_score == "squared_error":
+            return np.asarray(((truth - draws.mean) ** 2).sum(axis=1))
+        return -draws.log_density(self.likelihood, truth)
+
+    def _stacking_weights(self, each: Sequence[HeldOutDraws], target: Array | None) -> Array:
+        """Stacking weights of the priors. each : the draws of each prior; target : weights to shrink towards."""
+        if self.likelihood.held_out_score == "squared_error":
+            means = np.array([one.mean for one in each])
+            return largest_weights(stack_means(means, self.truth, self.row_weights, target), self.chains)
+        densities = np.array([one.log_density(self.likelihood, self.truth) for one in each])
+        return largest_weights(stack_densities(densities, self.row_weights, target), self.chains)
+
+    def _gain(self, means: Array, weights: Array, error: Array) -> Array:
+        """The fraction (K,) by which the squared error falls because the fit has more chains than the pilot.
+
+        means : (S, R, K) predictions of the priors, with these weights. With c chains of a prior in the pilot and n in
+        the fit, the variance of the stacked mean falls by sum(w^2 (1 - c / n)) times the variance of a prior's mean in
+        the pilot, which is estimated by the variance between priors.
+        """
+        some = weights > 0.0
+        if some.sum() == 1:
+            return np.zeros(len(error))
+        w, of_priors = weights[some], means[some]
+        deviations = of_priors - np.tensordot(w, of_priors, 1)
+        between = np.average(np.tensordot(w, deviations**2, 1), axis=0, weights=self.row_weights) / (1.0 - w @ w)
+        more = 1.0 - self.plan.chains / np.array(chains_per_prior(w, self.chains))
+        return np.asarray(np.clip(between * (w**2 @ more) / np.maximum(error, 1e-12), 0.0, _LARGEST_GAIN))
+
+
+def _distinct(specs: Sequence[PriorSpec], encoder: FoldEncoder) -> list[int]:
+    """Indices of the priors to try: the first of those that are equal and have the same levels on this table."""
+    found: dict[tuple[PriorSpec, tuple[int, ...]], int] = {}
+    for at, spec in enumerate(specs):
+        levels = tuple(encoder(spec).encoding.levels.tolist())
+        found.setdefault((replace(spec, summary="", levels=0, max_rank=0), levels), at)
+    return list(found.values())
+
+
+def values_at(problem: Problem, chains: Sequence[Chain], pmf: LevelPMF | None = None) -> Array:
+    """Values (D, M, K) of the draws of chains at the rows of a problem on the same levels."""
+    workers, draws = Workers(), [draw.factors for chain in chains for draw in chain.draws]
+    if pmf is None:
+        return np.array([values_of_rows(problem.cells, factors, workers) for factors in draws])
+    expected = np.mean([expected_values(problem.cells, factors, pmf, workers) for factors in draws], axis=0)
+    return imputed_values(problem.cells, draws, np.full(len(draws), 1.0 / len(draws)), expected, pmf, workers)

@@ -1,0 +1,149 @@
+"""Fit the joint PMF of the predictors: latent classes over bins, which generalise the paper's rank-one PMF."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid._kernels.threads import Workers
+from csid.data.table import rows_are_few
+from csid.encoding import CategoricalMode, Encoding, Levels, Mode, OrdinalMode, fit_encoding
+from csid.missing.latent_classes import Bins, ClassPrior, LatentClasses, first_factor, fit_latent_classes
+from csid.missing.level_pmf import LevelPMF
+
+Array = NDArray[np.float64]
+
+_MOST_BINS = 32
+_RANKS = (2, 4, 8, 16, 32, 64, 128)
+_BANDWIDTHS, _RANK_FOR_BANDWIDTH = (0, 1, 2, 4, 8), 16
+_FACTOR_ROWS, _FACTOR_BANDWIDTH, _LOADING_SCALE = (10.0, 50.0), 4, 1.5
+_SWEEPS = 60
+_ROWS_TO_CHOOSE, _ROWS_TO_FIT = 10_000, 100_000
+_HELD_OUT = 0.2
+_LEAST_MASS = 1e-9
+
+
+@dataclass(frozen=True)
+class JointPMF:
+    """Latent classes of rows over bins of the predictors. modes : N constant modes, whose levels are the bins."""
+
+    modes: tuple[Mode, ...]
+    classes: LatentClasses
+
+    @property
+    def rank(self) -> int:
+        return self.classes.rank
+
+    def on(self, encoding: Encoding) -> LevelPMF:
+        """The PMF on the levels of an encoding."""
+        bins, lifts = [], []
+        for mode, own, lift in zip(encoding.modes, self.modes, self.classes.lifts, strict=True):
+            if isinstance(mode, OrdinalMode) and isinstance(own, OrdinalMode):
+                bins.append(np.searchsorted(0.5 * own.grid[1:] + 0.5 * own.grid[:-1], mode.grid))
+                lifts.append(lift)
+            elif isinstance(mode, CategoricalMode) and isinstance(own, CategoricalMode):
+                bin_of = {value: c for c, value in enumerate(own.categories)}
+                known = [lift[bin_of[value]] if value in bin_of else np.ones(self.rank) for value in mode.categories]
+                lifts.append(np.array(known).reshape(-1, self.rank) if known else lift)
+                bins.append(np.arange(len(lifts[-1])))
+        return LevelPMF(LatentClasses(self.classes.weights, tuple(lifts)), tuple(bins), encoding.marginals)
+
+
+def fit_joint_pmf(
+    X: Any,
+    n_rows: int,
+    names: Sequence[str],
+    weights: Array,
+    categorical: Sequence[bool | None],
+    rank: int | str,
+    rng: np.random.Generator,
+    n_threads: int,
+) -> JointPMF | None:
+    """Fit the classes to a table. Rank "auto" maximises the likelihood of held-out rows.
+
+    Returns None for a single class, which adds nothing to the marginals, and for "auto" when no cell is missing.
+
+    Parameters
+    ----------
+    X, n_rows : a checked table and its number of rows
+    names : of the N predictors
+    weights : (M,) of the rows
+    categorical : for each predictor True, False, or None to decide by its type
+    rank : the number of classes, or "auto"
+    """
+    everyone = np.arange(n_rows)
+    levels = Levels(_MOST_BINS, "constant", "marginalize")
+    encoding, rows = fit_encoding(X, n_rows, names, weights, everyone, levels, categorical)
+    if rank == "auto" and not (rows.codes == encoding.levels).any():
+        return None
+    marginals = [(p + _LEAST_MASS) / (p + _LEAST_MASS).sum() for p in encoding.marginals]
+    ordered = [mode.n_ordered > 0 for mode in encoding.modes]
+    order = rng.permutation(n_rows)
+    held_out, train = np.split(order[:_ROWS_TO_CHOOSE], [int(_HELD_OUT * min(n_rows, _ROWS_TO_CHOOSE))])
+    if len(held_out) == 0:
+        return None
+    seed = int(rng.integers(2**63))
+    with Workers(n_threads) as workers:
+
+        def fitted(some: NDArray[np.intp], options: ClassOptions) -> LatentClasses:
+            cells = np.ascontiguousarray(rows.codes[some].T)
+            bins = Bins.of(marginals, ordered, options.bandwidth)
+            prior = options.prior(cells, bins, ordered)
+            own = np.random.default_rng(seed)
+            return fit_latent_classes(cells, bins, weights[some], prior, own, workers, _SWEEPS)
+
+        cells = np.ascontiguousarray(rows.codes[held_out].T)
+
+        @cache
+        def likelihood(options: ClassOptions) -> float:
+            return fitted(train, options).log_likelihood(cells, weights[held_out], workers)
+
+        best = _most_likely(likelihood, None if rank == "auto" else int(rank))
+        if best.rank == 1 and rank == "auto" and rows_are_few(n_rows, len(names)):
+            best = ClassOptions(_RANK_FOR_BANDWIDTH, _FACTOR_BANDWIDTH, _FACTOR_ROWS[-1])
+        return None if best.rank == 1 else JointPMF(encoding.modes, fitted(order[:_ROWS_TO_FIT], best))
+
+
+class ClassOptions(NamedTuple):
+    """Hyperparameters of latent classes.
+
+    rank : the number of classes; bandwidth : of the kernels over ordered bins.
+    factor_rows : pseudo-rows of a one-factor prior; zero for a prior at the marginals.
+    """
+
+    rank: int
+    bandwidth: int
+    factor_rows: float = 0.0
+
+    def prior(self, cells: NDArray[Any], bins: Bins, ordered: Sequence[bool]) -> ClassPrior:
+        if self.factor_rows == 0.0:
+            return ClassPrior.marginal(bins, self.rank)
+        loadings = _LOADING_SCALE * first_factor(cells, bins, ordered)
+        return ClassPrior.one_factor(bins, loadings, self.rank, self.factor_rows)
+
+
+def _most_likely(likelihood: Callable[[ClassOptions], float], rank: int | None) -> ClassOptions:
+    """The options with the highest likelihood of held-out rows; one class if none beats independent predictors."""
+    trial_rank = _RANK_FOR_BANDWIDTH if rank is None else rank
+    bandwidth = max(_BANDWIDTHS, key=lambda bandwidth: likelihood(ClassOptions(trial_rank, bandwidth)))
+    best_rank = trial_rank if rank is not None else _best_rank(lambda R: likelihood(ClassOptions(R, bandwidth)))
+    candidates = [ClassOptions(best_rank, bandwidth)]
+    candidates += [ClassOptions(trial_rank, _FACTOR_BANDWIDTH, rows) for rows in _FACTOR_ROWS]
+    return max(candidates, key=lambda options: likelihood(options) if options.rank > 1 else 0.0)
+
+
+def _best_rank(likelihood: Callable[[int], float]) -> int:
+    """The rank with the highest likelihood of held-out rows. The search ends after two ranks without improvement."""
+    best, value, failures = 1, 0.0, 0  # zero is the likelihood of independent predictors
+    for rank in _RANKS:
+        found = likelihood(rank)
+        if found > value:
+            best, value, failures = rank, found, 0
+        else:
+            failures += 1
+        if failures == 2:
+            break
+    return best

@@ -1,0 +1,185 @@
+"""Write a fitted model to a file, and read it back."""
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, Literal, NamedTuple
+
+from csid.fitted.columns import Columns
+from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
+from csid.fitted.posterior import Posterior
+from csid.inference.stream import Stream
+from csid.likelihoods import LIKELIHOODS, Likelihood
+from csid.likelihoods.calibration import Calibration
+from csid.model_file.container import Section, json_number, read, write
+from csid.model_file.parts import (
+    Arrays,
+    Packed,
+    pack_cpd,
+    pack_draws,
+    pack_encoding,
+    pack_pmf,
+    unpack_cpd,
+    unpack_draws,
+    unpack_encoding,
+    unpack_pmf,
+)
+from csid.model_file.schemas import unpack_schema
+from csid.model_file.streams import pack_stream, unpack_stream
+from csid.tensor.cpd import CPD
+
+
+class SavedModel(NamedTuple):
+    """The contents of a file. parameters : of the estimator; stream : for `partial_fit`, if any."""
+
+    parameters: Section
+    fitted: FittedModel
+    stream: Stream | None
+
+
+def write_model(
+    path: str | os.PathLike[str], fitted: FittedModel, parameters: Mapping[str, Any], stream: Stream | None
+) -> None:
+    """Write a file. An existing file is replaced only when the new one is complete."""
+    predictors, arrays = pack_encoding(fitted.encoding)
+    entries, more = _pack_posterior(fitted) if fitted.posterior is not None else _pack_members(fitted)
+    if fitted.pmf is not None:
+        more |= pack_pmf(fitted.pmf)
+    if stream is not None:
+        entries["stream"], sums = pack_stream(stream, fitted.tensor)
+        more |= sums
+    header = {
+        "csid": version("csid"),
+        "estimator": fitted.estimator,
+        "parameters": dict(parameters),
+        "predictors": predictors,
+        "has_names": fitted.columns.names is not None,
+        "likelihood": fitted.likelihood.as_json(),
+        "missing": fitted.missing,
+        "pmf_rank": 1 if fitted.pmf is None else fitted.pmf.rank,
+        "outputs": fitted.n_outputs,
+        "one_output": fitted.one_output,
+        "n_samples": int(fitted.n_samples),
+        "n_iter": int(fitted.n_iter),
+        "schema": None if fitted.schema is None else fitted.schema.as_json(),
+    }
+    write(path, header | entries, arrays | more)
+
+
+def read_model(path: str | os.PathLike[str]) -> SavedModel:
+    """Read a file. Raises `ModelFileError` if it is not a model file, is damaged, or is of a later version."""
+    header, packed = read(path)
+    arrays = Arrays(header.path, packed)
+    encoding = unpack_encoding(list(header.sections("predictors")), arrays)
+    if not encoding.modes:
+        raise header.wrong("predictors", "is empty")
+    names = tuple(mode.name for mode in encoding.modes) if header.flag("has_names") else None
+    outputs, one_output = header.whole("outputs", 1), header.flag("one_output")
+    if one_output and outputs > 1:
+        raise header.wrong("one_output", f"contradicts its {outputs} outputs")
+    joint = "pmf_rank" in header.entries and header.whole("pmf_rank", 1) > 1  # not in the first files
+    pmf = unpack_pmf(encoding, arrays) if joint else None
+    likelihood = _likelihood(header)
+    posterior: Posterior | None = None
+    calibration: Calibration | None = None
+    training: LeastSquaresRecord | SamplingRecord
+    stream: Stream | None = None
+    if "groups" in header.entries:
+        groups = range(header.whole("groups", 1, len(arrays.left)))
+        draws = tuple(unpack_draws(encoding, outputs, likelihood, arrays, f"draws.{g}") for g in groups)
+        posterior = Posterior(draws, encoding, likelihood, None if pmf is None else pmf.on(encoding))
+        calibration, training = _calibration(arrays, outputs), _sampling_record(header, arrays)
+        tensor = posterior.mean
+    else:
+        places = [f"member.{m}" for m in range(header.whole("members", 1, len(arrays.left)))]
+        members = tuple(unpack_cpd(encoding, outputs, arrays, place) for place in places)
+        tensor = members[0] if len(places) == 1 else CPD.average(members)
+        objective, validation = (
+            tuple(arrays.take(f"{place}.{name}", (-1,)) for place in places) for name in ("objective", "validation")
+        )
+        training = LeastSquaresRecord(members, objective, validation)
+        has_stream = header.entries.get("stream") is not None  # missing in the first files
+        stream = unpack_stream(tensor, header.section("stream"), arrays) if has_stream else None
+    fitted = FittedModel(
+        columns=Columns(header.text("estimator"), len(encoding.modes), names),
+        encoding=encoding,
+        tensor=tensor,
+        likelihood=likelihood,
+        missing=_missing(header),
+        pmf=pmf,
+        one_output=one_output,
+        n_samples=header.whole("n_samples"),
+        n_iter=header.whole("n_iter"),
+        training=training,
+        posterior=posterior,
+        calibration=calibration,
+        schema=None if header.entries.get("schema") is None else unpack_schema(header.section("schema")),
+    )
+    arrays.finish()
+    return SavedModel(header.section("parameters"), fitted, stream)
+
+
+def _pack_posterior(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
+    posterior, record = fitted.require_posterior("a file of draws"), fitted.training
+    if not isinstance(record, SamplingRecord) or fitted.calibration is None:
+        raise TypeError("a fitted model with a posterior must have a SamplingRecord and a calibration.")
+    arrays: Packed = {
+        "calibration.knots": fitted.calibration.knots,
+        "calibration.log_factors": fitted.calibration.log_factors,
+    }
+    arrays |= {f"trace.{c}": trace for c, trace in enumerate(record.trace)}
+    for g, group in enumerate(posterior.groups):
+        arrays |= pack_draws(group, f"draws.{g}")
+    entries = {
+        "groups": len(posterior.groups),
+        "chains": len(record.trace),
+        "stacking_weights": record.stacking_weights,
+        "convergence": {name: json_number(value) for name, value in record.convergence.items()},
+    }
+    return entries, arrays
+
+
+def _pack_members(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
+    record = fitted.training
+    if not isinstance(record, LeastSquaresRecord):
+        raise TypeError("a fitted model without a posterior must have a LeastSquaresRecord.")
+    arrays: Packed = {}
+    for m, member in enumerate(record.members):
+        arrays |= pack_cpd(member, f"member.{m}")
+        arrays |= {f"member.{m}.objective": record.objective[m], f"member.{m}.validation": record.validation[m]}
+    return {"members": len(record.members)}, arrays
+
+
+def _calibration(arrays: Arrays, outputs: int) -> Calibration:
+    knots = arrays.take("calibration.knots", (outputs, -1))
+    return Calibration(knots, arrays.take("calibration.log_factors", knots.shape))
+
+
+def _sampling_record(header: Section, arrays: Arrays) -> SamplingRecord:
+    weights, diagnostics = header.section("stacking_weights"), header.section("convergence")
+    chains = range(header.whole("chains", 1, len(arrays.left)))
+    return SamplingRecord(
+        {name: weights.number(name) for name in weights.entries},
+        {name: diagnostics.number(name) for name in diagnostics.entries},
+        tuple(arrays.take(f"trace.{c}", (-1, -1)) for c in chains),
+    )
+
+
+def _likelihood(header: Section) -> Likelihood:
+    section = header.section("likelihood")
+    name = section.text("name")
+    if name not in LIKELIHOODS:
+        raise section.wrong("name", f"is {name!r}, not one of {', '.join(sorted(LIKELIHOODS))}")
+    try:
+        return LIKELIHOODS[name].of_json(section.entries)
+    except ValueError as error:
+        raise header.wrong("likelihood", str(error)) from None
+
+
+def _missing(header: Section) -> Literal["marginalize", "level"]:
+    value = header.text("missing")
+    if value == "marginalize":
+        return "marginalize"
+    if value == "level":
+        return "level"
+    raise header.wrong("missing", f"is {value!r}, neither 'marginalize' nor 'level'")

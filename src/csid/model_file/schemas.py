@@ -1,0 +1,28 @@
+"""The schema of a data file, from the header of a model file."""
+
+from typing import cast, get_args
+
+from csid.fitted.schema import ColumnSchema, Kind, Schema, Type
+from csid.model_file.container import Section
+
+
+def unpack_schema(section: Section) -> Schema:
+    columns = tuple(
+        ColumnSchema(
+            column.text("name"),
+            cast(Type, _one_of(column, "type", get_args(Type))),
+            cast(Kind, _one_of(column, "kind", get_args(Kind))),
+            tuple(column.texts("order")),
+        )
+        for column in section.sections("columns")
+    )
+    targets, missing, ignored = (tuple(section.texts(key)) for key in ("targets", "missing", "ignored"))
+    weight, group = (section.text(key) if section.entries.get(key) is not None else None for key in ("weight", "group"))
+    return Schema(columns, targets, missing, weight, group, ignored)
+
+
+def _one_of(section: Section, key: str, legal: tuple[str, ...]) -> str:
+    value = section.text(key)
+    if value not in legal:
+        raise section.wrong(key, f"is {value!r}, not one of {', '.join(legal)}")
+    return value

@@ -1,0 +1,60 @@
+// The answer of the what-if panel: prediction, predictive interval and Shapley values.
+
+const COVERAGES = [0.5, 0.8, 0.9, 0.95, 0.99];
+const QUIET = 400; // milliseconds without a change before screen readers announce the answer
+
+class Answer {
+  constructor({ model, targets, deviation }, changed) {
+    Object.assign(this, { model, targets, deviation, coverage: 0.9 });
+    this.target = element("span");
+    this.value = element("div", { class: "value", id: "prediction" });
+    this.strip = element("div", { class: "strip", "aria-hidden": "true" });
+    this.strip.append(...["range", "average", "mark"].map((kind) => element("span", { class: kind })));
+    this.spoken = element("p", { class: "hidden", "aria-live": "polite", id: "spoken" });
+    this.bars = element("ol", { class: "bars", "aria-label": "Contribution of each predictor: exact Shapley values" });
+    this.sum = element("p", { class: "note" });
+    const what = element("p", { class: "what" }, "Predicted ", this.target);
+    this.headline = element("div", { class: "card headline" }, what, this.value, this.#interval(changed), this.strip, this.spoken);
+    this.why = element("div", { class: "card why" }, element("h3", {}, "Contribution of each predictor"), this.bars, this.sum);
+    this.node = element("div", { class: "answer" }, this.headline, this.why);
+  }
+
+  #interval(changed) {
+    this.bounds = element("span", { id: "interval" });
+    if (!this.model.posterior) return element("p", { class: "note" }, "A least-squares model has no predictive intervals.");
+    const choose = () => changed((this.coverage = Number(list.value)));
+    const options = COVERAGES.map((c) => element("option", { value: c, selected: c === this.coverage }, `${Math.round(100 * c)} %`));
+    const list = element("select", { id: "coverage", "aria-label": "Coverage of the predictive interval", on: { change: choose } }, ...options);
+    return element("p", { class: "interval" }, list, " predictive interval: ", this.bounds);
+  }
+
+  // Show a prediction of output k, its interval if it has one, and Shapley values.
+  show(k, cells, { mean, interval, shapley }) {
+    const { model } = this, target = this.targets[k], average = model.mean[k];
+    const bounds = interval ? interval.map((bound) => formatNumber(bound)).join(" to ") : "";
+    this.target.textContent = target;
+    this.value.textContent = formatNumber(mean, 5);
+    this.bounds.textContent = bounds;
+    clearTimeout(this.speaking);
+    const words = interval ? `, ${Math.round(100 * this.coverage)} % predictive interval ${bounds}` : "";
+    this.speaking = setTimeout(() => (this.spoken.textContent = `Predicted ${target}: ${formatNumber(mean)}${words}`), QUIET);
+    this.#showStrip(k, mean, interval || [mean, mean]);
+    const rest = mean - average - shapley.reduce((a, b) => a + b, 0);
+    showBars(this.bars, shapleyLines(model, cells, shapley, model.classes && Math.abs(rest) > 1e-9 * Math.abs(mean) ? rest : 0));
+    this.sum.textContent =
+      `Shapley values: the average prediction is ${formatNumber(average, 5)}, and the bars add up to ` +
+      `${formatSigned(mean - average, 5)}. Exact for independent predictors.`;
+  }
+
+  // Prediction, interval and average on the range of observations.
+  #showStrip(k, mean, [lower, upper]) {
+    const average = this.model.mean[k], reach = 3 * this.deviation[k];
+    const low = Math.min(average - reach, lower), high = Math.max(average + reach, upper);
+    const at = (value) => `${high > low ? (100 * (value - low)) / (high - low) : 50}%`;
+    const [range, centre, mark] = this.strip.children;
+    range.style.left = at(lower);
+    range.style.width = `calc(${at(upper)} - ${at(lower)})`;
+    centre.style.left = at(average);
+    mark.style.left = at(mean);
+  }
+}

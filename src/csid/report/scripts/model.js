@@ -1,0 +1,84 @@
+// The model: predictions, intervals, explanations and effects, as in Python.
+
+class Model {
+  constructor(entries, outputs, arrays) {
+    this.predictors = entries.predictors.map((predictor) => new Predictor(predictor, arrays));
+    this.outputs = outputs;
+    this.tensor = new Tensor(entries.groups, this.predictors, outputs, arrays);
+    this.classes = entries.classes && new Classes(entries.classes, this.tensor, arrays);
+    if (entries.posterior) {
+      const { noise, knots, log_factors } = entries.posterior;
+      this.posterior = {
+        scales: arrays.rows(noise, this.tensor.weights.length),
+        knots: arrays.rows(knots, outputs),
+        logFactors: arrays.rows(log_factors, outputs),
+      };
+    }
+    const nothing = this.tensor.product(this.tensor.means);
+    this.mean = this.tensor.W.map((_, k) => this.tensor.mean(k, nothing));
+  }
+
+  row(n, cell) {
+    return this.tensor.row(n, this.predictors[n].parts(cell));
+  }
+
+  rows(cells) {
+    return cells.map((cell, n) => this.row(n, cell));
+  }
+
+  // Predictions of all outputs, and the deviations of the draws from them.
+  predict(cells, rows = this.rows(cells)) {
+    const { tensor } = this;
+    const levels = cells.map((cell, n) => this.predictors[n].nearest(cell));
+    const joint = this.classes && levels.includes(null);
+    const { expected, completed } = joint ? this.classes.components(rows, levels) : {};
+    const components = expected || tensor.product(rows);
+    return tensor.W.map((_, k) => {
+      const mean = tensor.mean(k, components);
+      if (!this.posterior) return { mean };
+      const centres = tensor.values(k, completed || components);
+      const shift = mean - centres.reduce((sum, centre, d) => sum + tensor.weights[d] * centre, 0);
+      return { mean, deviations: centres.map((centre) => centre + shift - mean) };
+    });
+  }
+
+  // The predictive interval with this coverage.
+  interval(k, { mean, deviations }, coverage) {
+    const { scales, knots, logFactors } = this.posterior;
+    const factor = Math.exp(interpolated(mean, knots[k], logFactors[k]));
+    const mixture = { centres: deviations, scales: scales.map((scale) => scale[k]), weights: this.tensor.weights, noise: NOISE };
+    return [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage].map((q) => mean + factor * quantile(q, mixture));
+  }
+
+  shapley(rows) {
+    return shapleyValues(this.tensor, rows);
+  }
+
+  // The mean prediction at each level of a predictor, averaged over the others, and a band of the draws.
+  effect(n, k, coverage = 0.9) {
+    const others = this.tensor.others(n);
+    const at = (parts) => {
+      const components = this.tensor.product([others, this.tensor.row(n, parts)]);
+      const mean = this.tensor.mean(k, components);
+      if (!this.posterior) return { mean, lower: mean, upper: mean };
+      const [lower, upper] = intervalOfDraws(this.tensor.values(k, components), this.tensor.weights, coverage);
+      return { mean, lower, upper };
+    };
+    return Array.from({ length: this.predictors[n].levels }, (_, level) => at([[level, 1]]));
+  }
+
+  // The mean prediction at a cell of one predictor, averaged over the others.
+  alone(n, cell, k) {
+    return this.tensor.mean(k, this.tensor.product([this.tensor.others(n), this.row(n, cell)]));
+  }
+
+  // The mean prediction at each cell of predictor i and each cell of predictor n, averaged over the others.
+  surface(i, n, firsts, seconds, k) {
+    const others = this.tensor.others(i, n), weights = this.tensor.W[k];
+    const columns = seconds.map((cell) => this.row(n, cell));
+    return firsts.map((cell) => {
+      const row = this.row(i, cell).map((a, r) => a * others[r] * weights[r]);
+      return columns.map((column) => column.reduce((sum, b, r) => sum + row[r] * b, this.tensor.bias[k]));
+    });
+  }
+}

@@ -1,0 +1,35 @@
+"""Rows that a reader of the what-if panel can start from."""
+
+from typing import Any
+
+import numpy as np
+
+from csid.report.inputs import SEED, ReportInputs
+from csid.report.rows import example_rows, typical_row
+
+_EXAMPLES = 12
+
+
+def data(inputs: ReportInputs) -> dict[str, Any]:
+    """A typical row, some rows of the report, and the standard deviation of observations, which sets the scale."""
+    deviation = np.sqrt(inputs.shares.variance + inputs.noise_deviation**2)
+    return {
+        "typical": typical_row(inputs.fitted.encoding),
+        "examples": _examples(inputs),
+        "deviation": deviation.tolist(),
+    }
+
+
+def _examples(inputs: ReportInputs) -> list[dict[str, Any]]:
+    """Some rows, evenly spaced over the predictions of the first output."""
+    if inputs.predicted is None:
+        return []
+    predicted, fitted = inputs.predicted[:, 0], inputs.fitted
+    some = np.sort(np.random.default_rng(SEED).permutation(len(predicted))[: 20 * _EXAMPLES])
+    places = np.linspace(0, len(some) - 1, min(_EXAMPLES, len(some))).round().astype(int)
+    chosen = np.sort(some[np.argsort(predicted[some], kind="stable")[places]])
+    rows = example_rows(fitted.encoding, fitted.columns.checked(inputs.X)[0], chosen)
+    return [
+        {"number": int(m), "row": row, "truth": None if inputs.truth is None else inputs.truth[m].tolist()}
+        for m, row in zip(chosen, rows, strict=True)
+    ]

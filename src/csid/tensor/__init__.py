@@ -1,0 +1,1 @@
+"""The canonical polyadic decomposition (CPD): factors, cells, values and penalties."""

@@ -1,0 +1,91 @@
+"""The cells of the tensor that rows fall on: their encoded predictors, without targets and weights."""
+
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
+Positions = NDArray[np.float32] | NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of M rows and N predictors.
+
+    Codes and fractions are in Fortran order, so that a run of rows and a few of its modes fit into the cache.
+
+    codes : (M, N) uint8 or uint16, the level of each cell; `levels[n]` for a missing one.
+    fractions : (M, N) position towards the next level, float32, or uint16 in steps of 2^-16; (0, N) when every mode is
+        constant.
+    levels : (N,) the number of levels I_n.
+    mapped : whether the arrays are views of a code file; then rows are not reordered.
+    """
+
+    codes: Codes
+    fractions: Positions
+    levels: NDArray[np.intp]
+    mapped: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("codes", "fractions"):
+            object.__setattr__(self, name, np.asfortranarray(getattr(self, name)))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
+
+    @property
+    def n_modes(self) -> int:
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def arrays(self) -> tuple[Codes, Positions]:
+        """Codes (N, M) and fractions, (N, M) or (N, 0), for the kernels."""
+        return self.codes.T, self.fractions.T
+
+    @cached_property
+    def any_missing(self) -> NDArray[np.bool_]:
+        """(N,) whether a predictor is missing in some row."""
+        return np.array([(codes == I_n).any() for codes, I_n in zip(self.codes.T, self.levels, strict=True)])
+
+    @cached_property
+    def incomplete(self) -> NDArray[np.intp]:
+        """Indices of the rows in which some predictor is missing."""
+        incomplete = np.zeros(self.n_rows, np.bool_)
+        for codes, I_n in zip(self.codes.T, self.levels, strict=True):
+            incomplete |= codes == I_n
+        return np.flatnonzero(incomplete)
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of codes and single-precision fractions, in memory or in a code file."""
+        return self.codes.nbytes + 4 * self.fractions.size
+
+    def take(self, rows: NDArray[Any]) -> "Cells":
+        """Rows given by indices or a mask, copied into memory."""
+        fractions = self.fractions.T[:, rows].T if len(self.fractions) else self.fractions
+        return replace(self, codes=self.codes.T[:, rows].T, fractions=fractions, mapped=False)
+
+    def with_codes(self, codes: Codes) -> "Cells":
+        """The same rows with other codes."""
+        return replace(self, codes=codes)
+
+    def with_any_missing(self, modes: NDArray[np.bool_]) -> "Cells":
+        """The same rows, but `any_missing` is also set for `modes` (N,): they are missing in rows seen earlier."""
+        other = copy(self)
+        other.__dict__["any_missing"] = self.any_missing | modes
+        return other
+
+    def __copy__(self) -> "Cells":
+        """Copy with cached values."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As they travel between processes: without what can be made again from them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}

@@ -1,0 +1,81 @@
+"""Weighted draws: their mean, their predictive distribution, their levels, and what a pickle holds of them."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from csid.encoding import CategoricalMode, Encoding, OrdinalMode
+from csid.fitted.posterior import Draws, Posterior
+from csid.likelihoods.gaussian import Gaussian
+from csid.tensor.cpd import CPD
+
+Array = np.ndarray
+
+
+def _noise(scales: Array) -> list[dict[str, Array]]:
+    """Own parameters of draws whose noise has these scales (D, K)."""
+    return [{"noise": scale} for scale in scales]
+
+
+def _posterior() -> tuple[Posterior, Array]:
+    rng = np.random.default_rng(0)
+    modes = (CategoricalMode("a", ("x", "y", "z"), False), CategoricalMode("b", (False, True), False))
+    p = (np.full(3, 1 / 3), np.full(2, 0.5))
+    draws = tuple(
+        CPD((rng.standard_normal((3, 2)), rng.standard_normal((2, 2))), rng.standard_normal((1, 2)), np.ones(1), p)
+        for _ in range(4)
+    )
+    codes = np.array([[0, 1], [2, 0], [3, 1]], dtype=np.uint8)
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    noise = rng.uniform(0.5, 1.0, (4, 1))
+    parts = [slice(0, 1), slice(1, 4)]
+    groups = tuple(Draws.of(modes, draws[part], _noise(noise[part]), weights[part]) for part in parts)
+    return Posterior(groups, Encoding(modes, p), Gaussian()), codes
+
+
+def test_the_mean_tensor_predicts_the_mean_of_the_draws() -> None:
+    posterior, codes = _posterior()
+    none = np.zeros((0, 2), np.float32)
+    each = posterior.values(codes, none)
+    assert_allclose(posterior.mean.evaluate(codes, none), np.tensordot(posterior.weights, each, 1), rtol=1e-12)
+    assert posterior.mean.rank == 8
+
+
+def test_noise_is_that_of_the_draws_in_every_row() -> None:
+    posterior, codes = _posterior()
+    predictive = posterior.predictive(posterior.values(codes, np.zeros((0, 2), np.float32)))
+    assert_allclose(predictive.noise_variance, [posterior.weights @ posterior.noise**2], rtol=1e-12)
+    rows = replace(predictive, scales=np.repeat(predictive.scales, 3, axis=1))
+    assert_allclose(predictive.ppf(0.3), rows.ppf(0.3), rtol=1e-12)
+    one, other = (mixture.sample(5, np.random.default_rng(0)) for mixture in (predictive, rows))
+    assert_allclose(one, other, rtol=1e-12)
+
+
+def test_draws_of_few_levels_move_to_more_without_change() -> None:
+    """Linear between levels, and of different ranks."""
+    rng = np.random.default_rng(0)
+    coarse, fine = (OrdinalMode("a", grid, True, True) for grid in (np.arange(3.0), np.linspace(0.0, 2.0, 9)))
+    p = (np.full(4, 0.25),)
+    cpds = [
+        CPD((rng.standard_normal((4, rank)),), rng.standard_normal((2, rank)), rng.standard_normal(2), p)
+        for rank in (2, 3)
+    ]
+    draws = Draws.of((coarse,), cpds, _noise(np.ones((2, 2))), np.full(2, 0.5))
+    moved = draws.on(Encoding((fine,), (np.full(10, 0.1),)))
+    at_levels = np.array([[0], [1], [2], [3]], np.uint8)
+    for cpd, other in zip(cpds, moved, strict=True):
+        expected = cpd.evaluate(at_levels, np.zeros((4, 1)))
+        assert_allclose(other.evaluate(np.array([[0], [4], [8], [9]], np.uint8), np.zeros((4, 1))), expected, 1e-6)
+        between = other.evaluate(np.array([[2]], np.uint8), np.zeros((1, 1)))
+        assert_allclose(between, expected[:2].mean(axis=0, keepdims=True), rtol=1e-6)
+
+
+def test_a_pickle_holds_no_more_than_the_draws() -> None:
+    posterior, codes = _posterior()
+    before = len(pickle.dumps(posterior))
+    expected = posterior.mean.evaluate(codes, np.zeros((0, 2)))
+    assert len(pickle.dumps(posterior)) == before
+    again = pickle.loads(pickle.dumps(posterior))
+    assert_array_equal(again.mean.evaluate(codes, np.zeros((0, 2))), expected)

@@ -1,0 +1,277 @@
+"""The pilot: which rows it sees, and what it says of priors and of missing predictors."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import csid.inference.pilot
+from csid.data.table import LocalTable
+from csid.inference.jobs import ChainOptions, Job, Runner
+from csid.inference.pilot import HeldOutDraws, Pilot, PilotPlan, SamplingPlan, Trial
+from csid.inference.treatments import Treatment
+from csid.likelihoods.gaussian import Gaussian
+from csid.priors import CATALOGUE
+from tables import local_table
+
+Array = np.ndarray
+PLAN = SamplingPlan(
+    PilotPlan(chains=1, burn=30, draws=10, rows=500, rank=4, held_out=1), chains=4, burn=10, draws=10, rows=10_000
+)
+OPTIONS = ChainOptions(Gaussian(), 8)
+TREATMENT = Treatment("auto", "linear", "marginalize", merge=True)
+
+
+@contextmanager
+def no_bar(*_: Any) -> Iterator[Any]:
+    yield lambda residual: None
+
+
+RUNNER = Runner(1, no_bar)
+
+
+@dataclass(frozen=True)
+class Watched(Runner):
+    """A runner that notes the jobs of every run."""
+
+    runs: tuple[list[Sequence[Job]], ...] = ()
+
+    def run(self, jobs: Sequence[Job], n_burn: int, n_draws: int, label: str) -> None:
+        self.runs[0].append(jobs)
+        super().run(jobs, n_burn, n_draws, label)
+
+
+def _table(rows: int, seed: int = 0) -> LocalTable:
+    """A product of two of three numbers, with some noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (rows, 3))
+    y = 2.0 * X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(rows)
+    return local_table(X, ((y - y.mean()) / y.std())[:, None])
+
+
+def _pilot(table: LocalTable, plan: SamplingPlan = PLAN, **changes: Any) -> Pilot | None:
+    of_pilot = {name: value for name, value in changes.items() if name in PilotPlan._fields and name != "chains"}
+    of_fit = {name: value for name, value in changes.items() if name == "chains"}
+    plan = plan._replace(pilot=plan.pilot._replace(**of_pilot), **of_fit)
+    return Pilot.on(table, plan, OPTIONS, RUNNER, np.random.default_rng(0))
+
+
+def _draws(values: Array) -> HeldOutDraws:
+    """Draws (D, R, K) with noise of scale one."""
+    return HeldOutDraws(values, {"noise": np.ones(values.shape)})
+
+
+def test_few_rows_tell_nothing() -> None:
+    assert _pilot(_table(39)) is None
+    assert _pilot(_table(40)) is not None
+
+
+def test_it_sees_some_rows_at_most_and_holds_out_a_fifth() -> None:
+    table = _table(900)
+    pilot = _pilot(table)
+    assert pilot is not None
+    assert len(pilot.table) == 500
+    assert pilot.options.rank == 4
+    where = [int(np.flatnonzero((row == table.X).all(axis=1))[0]) for row in pilot.table.X]
+    assert len(set(where)) == 500
+    assert where != sorted(where)
+    assert_array_equal(pilot.table.targets, table.targets[where])
+    assert_array_equal(pilot.held_out, np.arange(100))
+    assert_array_equal(pilot.truth, table.targets[where[:100]])
+
+
+@pytest.mark.parametrize(("wanted", "folds"), [(1, 1), (20, 1), (21, 2), (90, 5), (1000, 5)])
+def test_a_short_table_holds_out_several_fifths(wanted: int, folds: int) -> None:
+    pilot = _pilot(_table(100), held_out=wanted)
+    assert pilot is not None
+    assert len(pilot.folds) == folds
+    assert_array_equal(pilot.held_out, np.arange(20 * folds))
+
+
+def test_held_out_rows_are_predicted_by_chains_that_did_not_see_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each draw stands for a chain in every fold, with the noise of that fold."""
+    monkeypatch.setattr(csid.inference.pilot.HeldOutDraws, "at", lambda rows, jobs, pmf: _draws(rows.targets[None]))
+    seen: list[Sequence[Job]] = []
+    pilot = _pilot(_table(100), held_out=60)
+    assert pilot is not None
+    pilot = replace(pilot, runner=Watched(1, no_bar, (seen,)))
+    encoders = [TREATMENT.encoder(pilot.table.holding_out(fold)) for fold in pilot.folds]
+    seeds = np.random.SeedSequence(0).spawn(2)
+    trials = [
+        Trial(encoders, CATALOGUE[name], 1.0, seed) for name, seed in zip(("medium", "smooth"), seeds, strict=True)
+    ]
+    found = pilot._draws(trials, None, "")
+    assert len(found) == 2
+    assert_array_equal(found[1].values, pilot.truth[None])
+    for job, fold in zip(seen[0], pilot.folds * 2, strict=True):
+        rest = np.delete(pilot.table.targets, fold)
+        assert_array_equal(np.sort(job.problem.targets[:, 0]), np.sort(rest))
+
+
+def test_good_predictions_get_the_weight() -> None:
+    """Under a prior that leaves factors no freedom, nothing is learned."""
+    pilot, medium = _pilot(_table(500)), CATALOGUE["medium"]
+    assert pilot is not None
+    rigid = replace(medium, prior=replace(medium.prior, nu=1e6, smoothness=(1e6, 1.0)))
+    result = pilot.weigh([rigid, medium], TREATMENT, np.random.SeedSequence(0))
+    assert_allclose(result.weights, [0.0, 1.0], atol=0.05)
+    assert result.error is not None
+    assert 0.0 < result.error[0] < 0.2
+    assert result.calibration.log_factors.shape[0] == 1
+
+
+def test_more_chains_miss_less_by_what_the_priors_differ() -> None:
+    """Priors that err on their own by 0.6 about a common miss of 0.5: a simulated fit misses as the gain says."""
+    rng, rows, weights = np.random.default_rng(0), 100_000, np.array([0.5, 0.0, 0.3, 0.2])
+    pilot = _pilot(replace(_table(rows), targets=0.5 * rng.standard_normal((rows, 1))), rows=rows, chains=9)
+    assert pilot is not None
+    means = 0.6 * rng.standard_normal((4, *pilot.truth.shape))
+    error = pilot._errors(np.tensordot(weights, means, 1))
+    deviations = (0.6 / np.sqrt([5, 1, 2, 2]))[:, None, None] * rng.standard_normal(means.shape)
+    of_fit = pilot._errors(np.tensordot(weights, deviations, 1))
+    assert_allclose(1.0 - pilot._gain(means, weights, error), of_fit / error, rtol=0.02)
+
+
+def test_intervals_are_as_much_narrower_as_the_error_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    pilot = _pilot(_table(300))
+    assert pilot is not None
+    logs = []
+    for gain in (0.0, 0.75):
+        monkeypatch.setattr(Pilot, "_gain", lambda *_, gain=gain: np.full(1, gain))
+        priors = [CATALOGUE["medium"], CATALOGUE["informed_noise"]]
+        logs.append(pilot.weigh(priors, TREATMENT, np.random.SeedSequence(1)).calibration.log_factors)
+    assert_allclose(logs[1] - logs[0], np.log(0.5))
+
+
+def test_a_single_prior_tells_nothing_of_how_chains_differ() -> None:
+    pilot = _pilot(_table(100))
+    assert pilot is not None
+    means = np.zeros((2, *pilot.truth.shape))
+    assert_array_equal(pilot._gain(means, np.array([1.0, 0.0]), np.ones(1)), [0.0])
+
+
+@pytest.mark.parametrize(
+    ("digits", "tried"), [(3, ["medium", "fine_grid", "informed_noise"]), (1, ["medium", "informed_noise"])]
+)
+def test_priors_that_are_the_same_on_a_table_are_tried_once(digits: int, tried: list[str]) -> None:
+    """400 rows have 50 levels at the most; rounded, a predictor has 21 values."""
+    names = ["medium", "fine_grid", "finest_grid", "informed_noise"]
+    table = _table(500)
+    pilot = _pilot(replace(table, X=table.X.round(digits)))
+    assert pilot is not None
+    runs: list[Sequence[Job]] = []
+    counting = replace(pilot, runner=Watched(1, no_bar, (runs,)))
+    result = counting.weigh([CATALOGUE[name] for name in names], TREATMENT, np.random.SeedSequence(0))
+    assert [len(jobs) for jobs in runs] == [len(tried) - 1, 1]
+    assert {name for name, weight in zip(names, result.weights, strict=True) if weight > 0.0} <= set(tried)
+    assert_allclose(result.weights.sum(), 1.0)
+
+
+def test_the_same_seeds_give_the_same_result() -> None:
+    pilot = _pilot(_table(300))
+    assert pilot is not None
+    priors = [CATALOGUE["medium"], CATALOGUE["informed_noise"]]
+    one, other = (pilot.weigh(priors, TREATMENT, np.random.SeedSequence(1)) for _ in range(2))
+    assert_array_equal(one.weights, other.weights)
+    assert_array_equal(one.calibration.log_factors, other.calibration.log_factors)
+
+
+@pytest.mark.parametrize(("hidden", "expected"), [("nothing", "marginalize"), ("few", "marginalize"), ("top", "level")])
+def test_a_level_for_missing_cells_is_earned(hidden: str, expected: str) -> None:
+    table = _table(500)
+    X = table.X.copy()
+    if hidden == "few":
+        X[:3, 0] = np.nan
+    if hidden == "top":
+        X[table.targets[:, 0] > np.quantile(table.targets, 0.8), 0] = np.nan
+    pilot = _pilot(replace(table, X=X))
+    assert pilot is not None
+    treatments = [TREATMENT, replace(TREATMENT, missing="level")]
+    assert pilot.best_treatment(treatments, CATALOGUE["medium"], np.random.SeedSequence(0)).missing == expected
+
+
+def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere, two chains differ by chance."""
+    table = _table(500)
+    X = table.X.copy()
+    X[::7, 0] = np.nan
+    pilot = _pilot(replace(table, X=X))
+    assert pilot is not None
+    lacking = np.flatnonzero(np.isnan(pilot.table.X[:, 0]))
+
+    def sampled(errors: tuple[float, float]) -> Any:
+        def at_folds(_: Pilot, trials: Any, *rest: Any) -> list[HeldOutDraws]:
+            rows = [encoder(CATALOGUE["medium"]).held_out.targets for encoder in trials[0].encoders]
+            truth = np.concatenate(rows)
+            assert_array_equal(np.sort(truth[:, 0]), np.sort(pilot.table.targets[lacking, 0]))
+            return [_draws((truth + error)[None]) for error in errors]
+
+        return at_folds
+
+    for errors, expected in [((0.1, 0.2), "marginalize"), ((0.2, 0.1), "level")]:
+        monkeypatch.setattr(Pilot, "_draws", sampled(errors))
+        treatments = [TREATMENT, replace(TREATMENT, missing="level")]
+        assert pilot.best_treatment(treatments, CATALOGUE["medium"], np.random.SeedSequence(0)).missing == expected
+
+
+@pytest.mark.parametrize(
+    ("prior", "better_by", "expected"),
+    [
+        ("medium", 0.1, "level"),
+        ("shared_slope", 0.1, "marginalize"),
+        ("shared_slope", 0.5, "level"),
+        ("shared_slope", -0.5, "marginalize"),
+    ],
+)
+def test_where_rows_are_few_the_first_treatment_yields_to_what_is_clearly_better(
+    monkeypatch: pytest.MonkeyPatch, prior: str, better_by: float, expected: str
+) -> None:
+    """Squared errors of the second are lower by a number on average, in 50 rows, among which that varies by one."""
+    table = _table(50)
+    pilot = _pilot(replace(table, X=np.where(np.arange(3) == 0, np.nan, table.X)))
+    assert pilot is not None
+    varied = np.repeat([-1.0, 1.0], 25)
+
+    def sampled(_: Pilot, trials: Any, *rest: Any) -> list[HeldOutDraws]:
+        truth = np.concatenate([encoder(CATALOGUE[prior]).held_out.targets for encoder in trials[0].encoders])
+        errors = [np.full(50, 4.0), 4.0 - better_by - varied]
+        return [_draws((truth[:, 0] + np.sqrt(e))[None, :, None]) for e in errors]
+
+    monkeypatch.setattr(Pilot, "_draws", sampled)
+    treatments = [TREATMENT, replace(TREATMENT, missing="level")]
+    assert pilot.best_treatment(treatments, CATALOGUE[prior], np.random.SeedSequence(0)).missing == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "target"), [(("medium", "shared_slope"), [0.0, 1.0]), (("medium", "low_curvature"), None)]
+)
+def test_weights_are_shrunk_to_priors_for_few_rows_where_those_are_tried(
+    monkeypatch: pytest.MonkeyPatch, names: tuple[str, str], target: list[float] | None
+) -> None:
+    targets: list[Any] = []
+
+    def stacked(predictions: Array, truth: Array, row_weights: Array, to: Any) -> Array:
+        targets.append(to)
+        return np.array([0.25, 0.75])
+
+    monkeypatch.setattr(csid.inference.pilot, "stack_means", stacked)
+    pilot = _pilot(_table(40))
+    assert pilot is not None
+    result = pilot.weigh([CATALOGUE[name] for name in names], TREATMENT, np.random.SeedSequence(0))
+    assert_allclose(result.weights, [0.25, 0.75])
+    assert (targets[0] is None) == (target is None)
+    if target is not None:
+        assert_allclose(targets[0], target)
+
+
+@pytest.mark.parametrize(("rows", "chains", "draws"), [(10, 8, 48), (60_000, 8, 48), (240_000, 4, 12), (10**6, 2, 6)])
+def test_more_rows_need_less_sampling(rows: int, chains: int, draws: int) -> None:
+    plan = SamplingPlan(PLAN.pilot, chains=8, burn=40, draws=48, rows=60_000)
+    less = plan.on(rows)
+    assert (less.chains, less.burn, less.draws) == (chains, 40, draws)
+    least = plan._replace(chains=1, draws=3).on(rows)
+    assert (least.chains, least.burn, least.draws) == (1, 40, 3)

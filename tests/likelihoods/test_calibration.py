@@ -1,0 +1,90 @@
+"""The calibration factor: found on held-out rows, and put on predictive distributions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from csid.likelihoods import calibration
+from csid.likelihoods.calibration import Calibration, fit_calibration
+from csid.likelihoods.gaussian import Gaussian
+from csid.likelihoods.mixture import Mixture, StandardNoise
+from csid.likelihoods.student_t import StudentT
+
+Array = np.ndarray
+
+
+def _predictive(means: Array, noise: StandardNoise | None = None) -> Mixture:
+    """One draw whose values are the means (M, K), with noise of scale one."""
+    return Mixture(means[None], np.ones((1, 1, means.shape[1])), np.ones(1), noise or Gaussian())
+
+
+def test_deviations_are_multiplied_and_the_mean_is_left_alone() -> None:
+    rng = np.random.default_rng(0)
+    before = Mixture(rng.standard_normal((4, 30, 2)), rng.uniform(0.5, 1.0, (4, 1, 2)), np.full(4, 0.25), Gaussian())
+    found = Calibration(np.array([[-1.0, 1.0], [0.0, 2.0]]), np.log([[0.5, 2.0], [3.0, 1.0]]))
+    after, factor = found.of(before), found.at(before.mean)
+    assert_allclose(after.mean, before.mean, atol=1e-12)
+    assert_allclose(after.model_variance, factor**2 * before.model_variance)
+    assert_allclose(after.noise_variance, factor**2 * before.noise_variance)
+    upper, unscaled = (mixture.ppf(0.9) - mixture.mean for mixture in (after, before))
+    assert_allclose(upper, factor * unscaled, atol=1e-9)
+
+
+def test_the_factor_is_geometric_between_knots_and_constant_beyond() -> None:
+    found = Calibration(np.array([[0.0, 2.0]]), np.log([[1.0, 4.0]]))
+    assert_allclose(found.at(np.array([[-5.0], [0.0], [1.0], [2.0], [9.0]])), [[1.0], [1.0], [2.0], [4.0], [4.0]])
+    assert_allclose(Calibration.identity(2).at(np.ones((3, 2))), 1.0)
+    assert_allclose(found.times(np.array([0.5])).at(np.array([[1.0]])), 1.0)
+    moved = found.in_units(np.array([10.0]), np.array([5.0]))
+    assert_allclose(moved.at(np.array([[15.0]])), 2.0)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(), StudentT()])
+def test_a_constant_factor_is_found(noise: StandardNoise) -> None:
+    """In every output on its own, and for tails as the mixture has them."""
+    rng = np.random.default_rng(0)
+    means = rng.standard_normal((50_000, 2))
+    found = fit_calibration(_predictive(means, noise), means + noise.sample(means.shape, rng) * [1.5, 0.8])
+    assert_allclose(found.at(means[:100]), np.tile([1.5, 0.8], (100, 1)), rtol=0.08)
+
+
+def test_noise_that_grows_with_the_mean_is_found() -> None:
+    rng = np.random.default_rng(0)
+    means = rng.uniform(0.0, 4.0, (4_000, 1))
+    truth = means + 0.5 * np.exp(0.4 * means) * rng.standard_normal(means.shape)
+    found = fit_calibration(_predictive(means), truth)
+    assert_allclose(found.at(means), 0.5 * np.exp(0.4 * means), rtol=0.3)
+    fresh = rng.uniform(0.0, 4.0, (20_000, 1))
+    new = fresh + 0.5 * np.exp(0.4 * fresh) * rng.standard_normal(fresh.shape)
+    predictive = found.of(_predictive(fresh))
+    covered = (predictive.ppf(0.05) < new) & (new < predictive.ppf(0.95))
+    for part in (fresh < 1.0, fresh > 3.0):
+        assert abs(covered[part].mean() - 0.9) < 0.05
+
+
+def test_few_rows_hardly_change_anything() -> None:
+    means = np.linspace(-1.0, 1.0, 8)[:, None]
+    truth = means + 3.0 * np.sign(np.arange(8) % 2 - 0.5)[:, None]
+    assert (np.abs(fit_calibration(_predictive(means), truth).at(means) - 1.0) < 0.2).all()
+
+
+def test_equal_means_and_perfect_predictions_leave_finite_numbers() -> None:
+    for means in (np.zeros((50, 1)), np.linspace(0.0, 1.0, 50)[:, None]):
+        found = fit_calibration(_predictive(means), means)
+        assert np.isfinite(found.at(means)).all()
+        assert (found.at(means) > 0.0).all()
+
+
+def test_the_shape_is_the_minimum_of_its_objective() -> None:
+    rng = np.random.default_rng(1)
+    mean, knots = rng.uniform(0.0, 1.0, 300), np.array([0.0, 0.3, 0.6, 1.0])
+    errors = np.abs(rng.standard_normal(300)) * (1.0 + mean)
+    hats = np.array([np.interp(mean, knots, unit) for unit in np.eye(4)])
+
+    def objective(logs: Array) -> float:
+        h = logs @ hats
+        return float(np.sum(h + errors * np.exp(-h)) + 0.5 * calibration._SMOOTHNESS * 4 * np.sum(np.diff(logs) ** 2))
+
+    best = minimize(objective, np.zeros(4), tol=1e-12).x
+    assert_allclose(calibration._log_factors(mean, knots, errors), best - (best @ hats).mean(), atol=1e-5)
