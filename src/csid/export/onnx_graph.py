@@ -24,7 +24,7 @@ OPSET = 19
 MISSING_STRING = ""
 """Marks a missing cell in an input of strings, unless it is a category."""
 
-_NEWTON_STEPS = 60
+_STEPS = 120
 _CLOSE = 1e-12
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -137,21 +137,24 @@ def _bounds(
     at_levels = centres + noise.ppf(levels)[:, None, None, None] * scales  # of each draw, (Q, M, K, D)
     low, high = (at_levels.then(end, np.array([3]), keepdims=0) for end in ("ReduceMin", "ReduceMax"))
 
-    def step(x: Value, low: Value, high: Value) -> tuple[Value, ...]:
-        """Newton's method inside a shrinking bracket."""
+    def step(x: Value, low: Value, high: Value, last: Value) -> tuple[Value, ...]:
+        """Newton's method inside a shrinking bracket; after a step that does not halve the excess, a bisection."""
         z = (x.then("Unsqueeze", np.array([3])) - centres) / scales
         excess = (noise.cdf(z) * draws.weights).total(3) - wanted
         low, high = excess.then("Less", 0.0).where(x, low), excess.then("Greater", 0.0).where(x, high)
         density = (noise.pdf(z) * (draws.weights / scales)).total(3)
         moved = x - excess / density.then("Max", _TINY)
         inside = moved.then("GreaterOrEqual", low).then("And", moved.then("LessOrEqual", high))
-        new = inside.where(moved, (low + high) * 0.5)
-        wrong = excess.then("Abs").then("Greater", _CLOSE)
+        size = excess.then("Abs")
+        halved = size.then("LessOrEqual", last * 0.5)
+        new = halved.then("And", inside).where(moved, (low + high) * 0.5)
+        wrong = size.then("Greater", _CLOSE)
         some = wrong.cast(TensorProto.INT64).then("ReduceSum", keepdims=0).then("Greater", 0)
-        return some, wrong.where(new, x), low, high
+        return some, wrong.where(new, x), low, high, halved.where(size, 2.0)
 
     start = (at_levels * draws.weights).total(3)
-    x, _, _ = q.graph.loop(_NEWTON_STEPS, step, [start, low, high], [len(levels), None, K])
+    last = start * 0.0 + 2.0  # no excess is larger
+    x, *_ = q.graph.loop(_STEPS, step, [start, low, high, last], [len(levels), None, K])
     bounds = mean + _calibration_factor(draws, mean) * x
     return [bounds.then("Gather", at) for at in range(len(levels))]
 

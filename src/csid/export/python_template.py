@@ -31,7 +31,7 @@ from operator import mul
 from pathlib import Path
 from typing import Any, Protocol
 
-_NEWTON_STEPS = 100
+_STEPS = 120
 _CLOSE = 1e-13
 
 
@@ -205,11 +205,15 @@ class Model:
 
 
 def _quantile(q: float, centres: list[float], scales: list[float], weights: list[float], noise: UnitNoise) -> float:
-    """Where the distribution function of a mixture reaches q, by Newton's method inside a shrinking bracket."""
+    """Where the distribution function of a mixture reaches q, by Newton's method inside a shrinking bracket.
+
+    A step that does not halve the excess is followed by a bisection.
+    """
     at_q = [centre + noise.ppf(q) * scale for centre, scale in zip(centres, scales)]
     low, high = min(at_q), max(at_q)
     x: float = sum(map(mul, weights, at_q))
-    for _ in range(_NEWTON_STEPS):
+    last = math.inf
+    for _ in range(_STEPS):
         z = [(x - centre) / scale for centre, scale in zip(centres, scales)]
         excess = sum(weight * noise.cdf(each) for weight, each in zip(weights, z)) - q
         if abs(excess) < _CLOSE:
@@ -217,8 +221,10 @@ def _quantile(q: float, centres: list[float], scales: list[float], weights: list
         low, high = (x, high) if excess < 0.0 else (low, x)
         density = sum(weight * noise.pdf(each) / scale for weight, each, scale in zip(weights, z, scales))
         x -= excess / max(density, 1e-300)
-        if not low <= x <= high:
+        halved = abs(excess) <= 0.5 * last
+        if not (halved and low <= x <= high):
             x = 0.5 * (low + high)
+        last = abs(excess) if halved else math.inf
     return min(max(x, low), high)
 
 

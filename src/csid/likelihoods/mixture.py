@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 Array = NDArray[np.float64]
 
-_NEWTON_STEPS = 60
+_STEPS = 120
 _TOLERANCE = 1e-12
 
 
@@ -66,12 +66,17 @@ class Mixture:
         return np.asarray(np.tensordot(self.weights, self.noise.pdf((y - self.centres) / self.scales) / self.scales, 1))
 
     def ppf(self, q: float) -> Array:
-        """Quantile (M, K), by Newton's method inside a shrinking bracket."""
+        """Quantile (M, K), by Newton's method inside a shrinking bracket.
+
+        A step that does not halve the excess probability is followed by a bisection: between two components Newton's
+        steps alone can jump to and fro over the quantile for ever.
+        """
         scale = self.scales
         at_q = self.centres + self.noise.ppf(q) * scale  # the quantiles of the components bracket that of the mixture
         low, high = at_q.min(axis=0), at_q.max(axis=0)
         x = self.mean + ndtri(q) * np.sqrt(self.variance)
-        for _ in range(_NEWTON_STEPS):
+        last = np.full(x.shape, np.inf)
+        for _ in range(_STEPS):
             x = np.where((x > low) & (x < high), x, 0.5 * (low + high))
             z = (x - self.centres) / scale
             excess = np.tensordot(self.weights, self.noise.cdf(z), 1) - q
@@ -79,7 +84,9 @@ class Mixture:
                 break
             low, high = np.where(excess < 0.0, x, low), np.where(excess > 0.0, x, high)
             density = np.tensordot(self.weights, self.noise.pdf(z) / scale, 1)
-            x = x - excess / np.maximum(density, 1e-300)
+            halved = np.abs(excess) <= 0.5 * last
+            x = np.where(halved, x - excess / np.maximum(density, 1e-300), 0.5 * (low + high))
+            last = np.where(halved, np.abs(excess), np.inf)
         return np.asarray(np.clip(x, low, high))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:

@@ -11,18 +11,21 @@ function mixtureAt(x, { centres, scales, weights, noise }) {
   return { cdf, pdf };
 }
 
-// Where the distribution function reaches q, by Newton's method inside a shrinking bracket.
+// Where the distribution function reaches q, by Newton's method inside a shrinking bracket. A step that does not halve the
+// excess is followed by a bisection, as Newton's steps alone can jump to and fro between two draws.
 function quantile(q, mixture) {
   const { centres, scales, weights } = mixture;
   let [low, high] = bracket(q, mixture);
   let x = centres.reduce((sum, centre, d) => sum + weights[d] * centre, 0);
-  for (let step = 0; step < 200; step++) {
+  for (let step = 0, last = Infinity; step < 200; step++) {
     if (!(low < x && x < high)) x = 0.5 * (low + high);
     const { cdf, pdf } = mixtureAt(x, mixture), excess = cdf - q;
     if (Math.abs(excess) < 1e-13) break;
     if (excess < 0) low = x;
     else high = x;
-    x -= excess / Math.max(pdf, 1e-300);
+    const halved = Math.abs(excess) <= 0.5 * last;
+    x = halved ? x - excess / Math.max(pdf, 1e-300) : 0.5 * (low + high);
+    last = halved ? Math.abs(excess) : Infinity;
     if (high - low <= 1e-15 * Math.max(Math.abs(low), Math.abs(high))) break;
   }
   return x;
