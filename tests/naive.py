@@ -339,10 +339,10 @@ def _costs(penalties: Sequence[Array], model: Model) -> Array:
 
 
 def _balanced(penalties: Sequence[Array], model: Model) -> Model:
-    """The same products with every factor of a component paying alike, the least sum by the means' inequality."""
+    """The same products with every factor of a component paying the same, the least sum by the means' inequality."""
     costs = np.maximum(_costs(penalties, model), 0.0)
-    alike = np.prod(costs ** (1.0 / len(costs)), axis=0)
-    scales = np.where((costs > 0).all(axis=0), np.sqrt(alike / np.where(costs > 0, costs, 1.0)), 1.0)
+    balanced = np.prod(costs ** (1.0 / len(costs)), axis=0)
+    scales = np.where((costs > 0).all(axis=0), np.sqrt(balanced / np.where(costs > 0, costs, 1.0)), 1.0)
     unknowns = [A * c for A, c in zip([*model.A, model.V], scales, strict=False)]
     V = unknowns[-1] if len(unknowns) > len(model.A) else model.V
     return Model(unknowns[: len(model.A)], V, model.bias)

@@ -225,7 +225,7 @@ def test_least_squares_on_all_rows_cannot_go_on(quick: Make) -> None:
     with pytest.raises(AttributeError, match="partial_fit") as refused:
         model.partial_fit(*_rows(50))
     assert "only solver='stochastic' keeps" in str(refused.value.__cause__)
-    with pytest.raises(ValueError, match="fitted with solver='als', which keeps no sums over rows: fit it anew"):
+    with pytest.raises(ValueError, match="kept no sums over rows: fit anew with solver='stochastic'"):
         model.set_params(solver="stochastic").partial_fit(*_rows(50))
 
 

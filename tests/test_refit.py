@@ -247,7 +247,9 @@ def test_an_unknown_prior_changes_nothing(prior: Any) -> None:
         model.fit(*rows(seed=1))
 
 
-@pytest.mark.parametrize("wrong", [{"rank": 3}, {"likelihood": "student_t"}, {"solver": "stochastic"}], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [{"rank": 3}, {"likelihood": "student_t"}, {"solver": "stochastic"}, {"prior": "smooth"}], ids=str
+)
 def test_chains_that_go_on_keep_what_they_sample(wrong: dict[str, Any]) -> None:
     ((name, value),) = wrong.items()
     model = fitted("bayesian, warm start").set_params(**wrong)

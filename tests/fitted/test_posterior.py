@@ -4,11 +4,14 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from csid.encoding import CategoricalMode, Encoding, OrdinalMode
 from csid.fitted.posterior import Draws, Posterior
 from csid.likelihoods.gaussian import Gaussian
+from csid.missing.latent_classes import LatentClasses
+from csid.missing.level_pmf import LevelPMF
 from csid.tensor.cpd import CPD
 
 Array = np.ndarray
@@ -41,6 +44,38 @@ def test_the_mean_tensor_predicts_the_mean_of_the_draws() -> None:
     each = posterior.values(codes, none)
     assert_allclose(posterior.mean.evaluate(codes, none), np.tensordot(posterior.weights, each, 1), rtol=1e-12)
     assert posterior.mean.rank == 8
+
+
+def _conditional_pmf(posterior: Posterior) -> LevelPMF:
+    """Two classes of rows with 3 and 2 levels."""
+    lifts = (np.array([[1.5, 0.5], [0.9, 1.1], [0.6, 1.4]]), np.array([[0.4, 1.6], [1.6, 0.4]]))
+    bins = (np.arange(3), np.arange(2))
+    return LevelPMF(LatentClasses(np.array([0.3, 0.7]), lifts), bins, posterior.encoding.marginals)
+
+
+def test_missing_cells_follow_the_observed_ones_under_a_joint_pmf() -> None:
+    """By summing over all cells: the first of the last row is missing, and the second tells of it."""
+    posterior, codes = _posterior()
+    posterior = replace(posterior, pmf=_conditional_pmf(posterior))
+    assert posterior.pmf is not None
+    none = np.zeros((0, 2), np.float32)
+    of_classes = posterior.pmf.classes.weights * posterior.pmf.given_class[1][1]
+    of_levels = posterior.pmf.given_class[0] @ of_classes / of_classes.sum()
+    whole = np.array([[0, 1], [1, 1], [2, 1]], np.uint8)
+    by_hand = of_levels @ posterior.mean.evaluate(whole, none)
+    expected = posterior.expectation.evaluate(codes, none)
+    assert_allclose(expected[2], by_hand, rtol=1e-10)
+    assert_allclose(expected[:2], posterior.mean.evaluate(codes[:2], none), rtol=1e-12)
+    values = posterior.values(codes, none)
+    assert_allclose(np.tensordot(posterior.weights, values, 1), expected, rtol=1e-10)
+    assert_allclose(values[:, :2], replace(posterior, pmf=None).values(codes[:2], none), rtol=1e-12)
+
+
+def test_a_draw_on_other_predictors_is_refused() -> None:
+    posterior, _ = _posterior()
+    longer = replace(posterior.draws[0], factors=(*posterior.draws[0].factors, np.ones((2, 2))))
+    with pytest.raises(ValueError, match="zip"):
+        Draws.of(posterior.groups[0].modes, [posterior.draws[0], longer], _noise(np.ones((2, 1))), np.full(2, 0.5))
 
 
 def test_noise_is_that_of_the_draws_in_every_row() -> None:

@@ -10,12 +10,19 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import csid.inference.pilot
+from csid._kernels.threads import Workers
+from csid.data.problem import Problem
 from csid.data.table import LocalTable
 from csid.inference.jobs import ChainOptions, Job, Runner
-from csid.inference.pilot import HeldOutDraws, Pilot, PilotPlan, SamplingPlan, Trial
+from csid.inference.pilot import HeldOutDraws, Pilot, PilotPlan, SamplingPlan, Trial, values_at
+from csid.inference.starts import random_state
+from csid.inference.state import Chain
 from csid.inference.treatments import Treatment
 from csid.likelihoods.gaussian import Gaussian
+from csid.missing.joint_pmf import fit_joint_pmf
+from csid.missing.level_pmf import expected_values
 from csid.priors import CATALOGUE
+from csid.tensor.evaluation import values_of_rows
 from tables import local_table
 
 Array = np.ndarray
@@ -58,6 +65,13 @@ def _pilot(table: LocalTable, plan: SamplingPlan = PLAN, **changes: Any) -> Pilo
     of_fit = {name: value for name, value in changes.items() if name == "chains"}
     plan = plan._replace(pilot=plan.pilot._replace(**of_pilot), **of_fit)
     return Pilot.on(table, plan, OPTIONS, RUNNER, np.random.default_rng(0))
+
+
+def random_chain(rows: Problem, draws: int) -> Chain:
+    """A chain whose draws are random states."""
+    rng = np.random.default_rng(0)
+    states = [random_state(rows, Gaussian(), 3, rng) for _ in range(draws)]
+    return Chain(states[0], draws=states)
 
 
 def _draws(values: Array) -> HeldOutDraws:
@@ -122,6 +136,26 @@ def test_good_predictions_get_the_weight() -> None:
     assert result.error is not None
     assert 0.0 < result.error[0] < 0.2
     assert result.calibration.log_factors.shape[0] == 1
+
+
+def test_values_of_draws_average_to_the_expectation_under_a_joint_pmf() -> None:
+    """Of incomplete rows; without missing cells, or without a PMF, they are those of the draws."""
+    table = _table(60)
+    X = np.where((np.arange(60) % 3 == 0)[:, None] & (np.arange(3) == 1), np.nan, table.X)
+    joint = fit_joint_pmf(X, 60, ["a", "b", "c"], np.ones(60), [None] * 3, 2, np.random.default_rng(0), 1)
+    assert joint is not None
+    fold = replace(TREATMENT, pmf=joint).encoder(replace(table, X=X))(CATALOGUE["medium"])
+    chain = random_chain(fold.train, 4)
+    rows, workers = fold.train, Workers()
+    values = values_at(rows, [chain], fold.pmf)
+    each = np.array([expected_values(rows.cells, draw.factors, fold.pmf, workers) for draw in chain.draws])
+    assert_allclose(values.mean(axis=0), each.mean(axis=0), rtol=1e-9)
+    plain = np.array([values_of_rows(rows.cells, draw.factors, workers) for draw in chain.draws])
+    assert_array_equal(values_at(rows, [chain]), plain)
+    complete = np.setdiff1d(np.arange(rows.n_rows), rows.cells.incomplete)
+    assert 0 < len(complete) < rows.n_rows
+    assert_array_equal(values[:, complete], plain[:, complete])
+    assert np.abs(values - plain)[:, rows.cells.incomplete].min() > 0.0
 
 
 def test_more_chains_miss_less_by_what_the_priors_differ() -> None:
@@ -223,6 +257,8 @@ def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) ->
     [
         ("medium", 0.1, "level"),
         ("shared_slope", 0.1, "marginalize"),
+        ("shared_slope", 0.27, "marginalize"),  # two standard errors are 0.283
+        ("shared_slope", 0.3, "level"),
         ("shared_slope", 0.5, "level"),
         ("shared_slope", -0.5, "marginalize"),
     ],

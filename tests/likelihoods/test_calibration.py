@@ -63,6 +63,24 @@ def test_noise_that_grows_with_the_mean_is_found() -> None:
         assert abs(covered[part].mean() - 0.9) < 0.05
 
 
+def test_errors_are_measured_in_predicted_deviations() -> None:
+    """Noise that grows as predicted needs no correction; with 80 % more everywhere, the same correction everywhere."""
+    rng = np.random.default_rng(0)
+    means = rng.uniform(-1.0, 1.0, (20_000, 1))
+    predictive = Mixture(means[None], 5.0 * np.exp(means)[None], np.ones(1), Gaussian())
+    for factor in (1.0, 1.8):
+        truth = means + factor * 5.0 * np.exp(means) * rng.standard_normal(means.shape)
+        assert_allclose(fit_calibration(predictive, truth).at(means), factor, rtol=0.06)
+
+
+def test_the_correction_of_few_rows_is_shrunk_in_proportion() -> None:
+    """By n / (n + 120): the 90 % quantile of errors of one standard deviation lies at 1 / 1.645 of the half-width."""
+    for rows in (40, 120, 1000):
+        means = np.zeros((rows, 1))
+        found = fit_calibration(_predictive(means), means + np.where(np.arange(rows) % 2 == 0, 1.0, -1.0)[:, None])
+        assert_allclose(found.at(means), 1.0 + rows / (rows + 120.0) * (1.0 / 1.6448536 - 1.0), rtol=1e-3)
+
+
 def test_few_rows_hardly_change_anything() -> None:
     means = np.linspace(-1.0, 1.0, 8)[:, None]
     truth = means + 3.0 * np.sign(np.arange(8) % 2 - 0.5)[:, None]

@@ -1,6 +1,9 @@
 """Laws of all likelihoods with noise of one scale per output: densities, conditionals, losses and predictions."""
 
 import ast
+import json
+import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -93,6 +96,30 @@ def test_the_class_for_exported_modules_has_the_same_numbers(likelihood: Locatio
 def test_a_file_keeps_the_likelihood(likelihood: LocationScale) -> None:
     entries = likelihood.as_json()
     assert LIKELIHOODS[entries["name"]].of_json(entries) == likelihood
+    assert set(entries) <= {"name", "degrees_of_freedom"}
+
+
+@every_likelihood
+@pytest.mark.parametrize("rate", [0.25, np.array([0.2, 0.7])])
+def test_a_file_keeps_the_prior_of_the_precision(likelihood: LocationScale, rate: Any) -> None:
+    entries = json.loads(json.dumps(replace(likelihood, precision_prior=GammaPrior(1.5, rate)).as_json()))
+    kept = LIKELIHOODS[entries["name"]].of_json(entries)
+    assert isinstance(kept, LocationScale)
+    assert kept.precision_prior.shape == 1.5
+    assert_array_equal(kept.precision_prior.rate, rate)
+    assert replace(kept, precision_prior=likelihood.precision_prior) == likelihood
+
+
+@every_likelihood
+@pytest.mark.parametrize(
+    "prior",
+    [3, None, [1.0, 1.0], {"shape": 1.0}]
+    + [{"shape": shape, "rate": 1.0} for shape in (0.0, -1.0, math.inf, math.nan, 10**400, "a", None, [1.0])]
+    + [{"shape": 1.0, "rate": rate} for rate in (0.0, [1.0, -1.0], math.nan, [[1.0]], "a", {}, 10**400)],
+)
+def test_a_file_with_another_prior_is_refused(likelihood: LocationScale, prior: Any) -> None:
+    with pytest.raises(ValueError, match="not a positive shape and rate"):
+        type(likelihood).of_json(likelihood.as_json() | {"precision_prior": prior})
 
 
 def test_likelihoods_by_name() -> None:
@@ -142,7 +169,7 @@ def test_an_informed_prior_expects_the_error(likelihood: LocationScale) -> None:
     weak = likelihood.with_noise_prior(error, 1e-7)
     assert_allclose(weak.draw(squares, 50.0, Scripted())["alpha"], 0.5, rtol=1e-4)
     assert likelihood.with_noise_prior(np.zeros(2), 5.0).draw(np.zeros(2), 10.0, Scripted())["alpha"].max() < np.inf
-    assert informed.as_json() == likelihood.as_json()
+    assert replace(informed, precision_prior=likelihood.precision_prior) == likelihood
     assert (
         likelihood.draw(squares, 50.0, Scripted())["alpha"][0] == likelihood.draw(squares, 50.0, Scripted())["alpha"][1]
     )

@@ -13,7 +13,7 @@ from csid._kernels.factor_update import DONE, OVERFLOW, FactorPrior, NormalEquat
 from csid._kernels.row_loops import accumulate, multiply
 from csid._kernels.simd import WIDTH, splat, store
 
-_MODES_MULTIPLIED_ANEW = 6
+_MODES_MULTIPLIED_DIRECTLY = 6
 
 
 class Modes(NamedTuple):
@@ -81,13 +81,13 @@ def draw_factors(rows: Any, starts: Any, modes: Any, inputs: Any, G: Any, noise:
         most = max(most, modes.levels[k] + 1)
     D, O = np.empty((most, S, S)), np.empty((most if fractions.shape[1] > 0 else 0, S, S))
     R, squared_differences = np.empty((most, K, S)), np.empty(F)
-    grouped = N > _MODES_MULTIPLIED_ANEW
+    grouped = N > _MODES_MULTIPLIED_DIRECTLY
     products = np.empty((M if grouped else 0, S), read.dtype)  # over the modes outside a group
     some, bases = np.empty(N, np.intp), np.empty(N, np.intp)  # modes to be multiplied, and their first rows
     first, last = 0, N
     for k in range(N):
-        if grouped and k % _MODES_MULTIPLIED_ANEW == 0:
-            first, last = k, min(k + _MODES_MULTIPLIED_ANEW, N)
+        if grouped and k % _MODES_MULTIPLIED_DIRECTLY == 0:
+            first, last = k, min(k + _MODES_MULTIPLIED_DIRECTLY, N)
             count = _all_but(0, N, first, last, modes.offsets, some, bases)
             multiply(cells, RowProduct(starts, read, bases[:count], some[:count]), (0, M), products)
         count = _all_but(first, last, k, k + 1, modes.offsets, some, bases)

@@ -258,7 +258,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         seed_of_sample = np.random.SeedSequence(seed).spawn(3)[2]  # the pilot and the chains use the first two
         open_options = OpenOptions(np.random.default_rng(seed_of_sample))
         if earlier is not None:
-            _check_continuable(earlier.sampling.options, options.chains)
+            self._check_continuable(earlier.sampling, options)
             units = earlier.header.centre, earlier.header.scale
             open_options = open_options._replace(columns=self.fitted_.columns, units=units)
         with self._open_table(TrainingData(X, y, sample_weight), open_options) as (table, columns):
@@ -281,6 +281,23 @@ class BayesianCSIDRegressor(TensorRegressor):
                 "the chains: fit anew with warm_start=False, or keep the fitted estimator."
             )
         return self._chains
+
+    def _check_continuable(self, earlier: Sampling, options: SamplingOptions) -> None:
+        """Chains that are continued keep their likelihood, rank, solver and priors."""
+        old, now = earlier.options, options.chains
+        priors = options.priors(self.fitted_.n_samples, self.fitted_.columns.count)
+        pairs: dict[str, tuple[Any, Any]] = {
+            "rank": (old.rank, now.rank),
+            "solver": (_solver(old), _solver(now)),
+            "likelihood": (old.likelihood.as_json(), now.likelihood.as_json()),
+            "prior": (sorted(earlier.specs), sorted(priors)),
+        }
+        for name, (before, after) in pairs.items():
+            if before != after:
+                raise ValueError(
+                    f"warm_start continues a fit of {name}={before!r}, but now {name}={after!r}: keep the {name}, or "
+                    "fit anew with warm_start=False."
+                )
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Predict the posterior mean, (M,) or (M, K).
@@ -437,16 +454,8 @@ class BayesianCSIDRegressor(TensorRegressor):
         return {"fitted_": fitted, "_chains": _Progress(sampling, header)}
 
 
-def _check_continuable(earlier: ChainOptions, now: ChainOptions) -> None:
-    """Chains that are continued keep their likelihood, rank and solver."""
-    solvers = tuple("stochastic" if options.by_blocks else "gibbs" for options in (earlier, now))
-    likelihoods = earlier.likelihood.as_json(), now.likelihood.as_json()
-    for name, (old, new) in {"rank": (earlier.rank, now.rank), "solver": solvers, "likelihood": likelihoods}.items():
-        if old != new:
-            raise ValueError(
-                f"warm_start continues a fit of {name}={old!r}, but now {name}={new!r}: keep the {name}, or fit anew "
-                "with warm_start=False."
-            )
+def _solver(options: ChainOptions) -> str:
+    return "stochastic" if options.by_blocks else "gibbs"
 
 
 def _warn_of_drift(drift: float, plan: SamplingPlan) -> None:

@@ -327,8 +327,7 @@ class CSIDRegressor(TensorRegressor):
         fitted, stream = self.fitted_, self._stream
         if stream is None:
             raise ValueError(
-                "the model was fitted with solver='als', which keeps no sums over rows: fit it anew with "
-                "solver='stochastic'."
+                "the earlier fit kept no sums over rows: fit anew with solver='stochastic' and likelihood='gaussian'."
             )
         X, n_rows = fitted.columns.checked(X)
         y = check_targets(y, n_rows)

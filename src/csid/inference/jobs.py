@@ -108,7 +108,7 @@ def model_of(
 ) -> SampledModel:
     """The model of a chain, with its prior adapted to the rows. error : (K,) held-out mean squared error, if known."""
     if spec.noise_prior_weight > 0.0 and error is not None:
-        likelihood = likelihood.with_noise_prior(error, 0.5 * spec.noise_prior_weight * fold.summary.total_weight)
+        likelihood = likelihood.with_noise_prior(error, spec.noise_prior_weight * fold.summary.total_weight)
     return SampledModel(adapted_prior(spec.prior, fold.summary), likelihood, fold.pmf, likelihood_power)
 
 

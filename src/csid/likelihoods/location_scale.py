@@ -78,7 +78,7 @@ class LocationScale(Likelihood):
         return {"alpha": 1.0 / np.maximum(variance, 1e-12)}
 
     def with_noise_prior(self, error: Array, rows: float) -> Self:
-        return replace(self, precision_prior=GammaPrior(rows, rows * np.maximum(error, _LEAST_ERROR)))
+        return replace(self, precision_prior=GammaPrior(0.5 * rows, 0.5 * rows * np.maximum(error, _LEAST_ERROR)))
 
     def draw(self, squares: Array, n_observations: float, rng: np.random.Generator) -> Parameters:
         shape, rate = self.precision_prior
@@ -108,6 +108,27 @@ class LocationScale(Likelihood):
 
     def noise_variance(self, parameters: Mapping[str, Array], weights: Array) -> Array:
         return np.asarray(self.variance_of_one * (weights @ parameters["noise"] ** 2))
+
+    def as_json(self) -> dict[str, Any]:
+        entry = super().as_json()
+        shape, rate = self.precision_prior
+        if not np.array_equal([shape, *np.atleast_1d(rate)], [_WEAK_PRIOR.shape, _WEAK_PRIOR.rate]):
+            entry["precision_prior"] = {"shape": float(shape), "rate": np.asarray(rate, np.float64).tolist()}
+        return entry
+
+    @classmethod
+    def of_json(cls, entries: Mapping[str, Any]) -> Self:
+        if "precision_prior" not in entries:
+            return super().of_json(entries)
+        entry = entries["precision_prior"]
+        try:
+            shape, rate = float(entry["shape"]), np.array(entry["rate"], np.float64)
+            legal = 0.0 < shape < np.inf and rate.ndim <= 1 and bool(((rate > 0.0) & (rate < np.inf)).all())
+        except (TypeError, KeyError, ValueError, OverflowError):
+            legal = False
+        if not legal:
+            raise ValueError(f"has the prior {entry!r} of its precision, not a positive shape and rate")
+        return replace(super().of_json(entries), precision_prior=GammaPrior(shape, rate if rate.ndim else float(rate)))
 
     @abstractmethod
     def onnx(self) -> OnnxNoise: ...

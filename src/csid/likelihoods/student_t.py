@@ -11,7 +11,7 @@ Working targets are the targets; lambda_m multiplies the weight of row m.
 import inspect
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -75,14 +75,14 @@ class StudentT(LocationScale):
         return rng.standard_t(self.degrees_of_freedom, shape)
 
     def as_json(self) -> dict[str, Any]:
-        return {"name": self.name, "degrees_of_freedom": self.degrees_of_freedom}
+        return super().as_json() | {"degrees_of_freedom": self.degrees_of_freedom}
 
     @classmethod
     def of_json(cls, entries: Mapping[str, Any]) -> Self:
         df = entries.get("degrees_of_freedom")
         if not isinstance(df, int | float) or isinstance(df, bool) or not 2.0 < df < math.inf:
             raise ValueError(f"has {df!r} degrees of freedom, not a number above 2")
-        return cls(degrees_of_freedom=float(df))
+        return replace(super().of_json(entries), degrees_of_freedom=float(df))
 
     @property
     def javascript(self) -> str:
