@@ -112,7 +112,7 @@ class LocationScale(Likelihood):
     def as_json(self) -> dict[str, Any]:
         entry = super().as_json()
         shape, rate = self.precision_prior
-        if not np.array_equal([shape, *np.atleast_1d(rate)], [_WEAK_PRIOR.shape, _WEAK_PRIOR.rate]):
+        if [shape, *np.atleast_1d(rate)] != list(_WEAK_PRIOR):
             entry["precision_prior"] = {"shape": float(shape), "rate": np.asarray(rate, np.float64).tolist()}
         return entry
 
