@@ -41,7 +41,7 @@ def build_problem(
     if linear:
         fractions[absent] = 0
     return Problem(
-        Cells(codes, fractions, np.array(levels, np.intp)),
+        Cells(codes, fractions, np.array(levels, np.intp), np.array(levels, np.intp)),
         weights=rng.uniform(0.1, 3.0, rows) if weighted else np.ones(rows),
         targets=rng.standard_normal((rows, outputs)),
         ordered=np.array(ordered, np.intp),

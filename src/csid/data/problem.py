@@ -28,6 +28,8 @@ class Summary(Protocol):
     @property
     def any_missing(self) -> NDArray[np.bool_]: ...
     @property
+    def any_incomplete(self) -> bool: ...
+    @property
     def n_rows(self) -> int: ...
     @property
     def n_modes(self) -> int: ...
@@ -58,6 +60,7 @@ class Problem:
     marginals : N arrays p_n (I_n,), the rank-one PMF.
     within : (K,) sums of squares within merged cells, constant in the factors.
     given_weight : sum of the sample weights, if a likelihood has multiplied them; else None.
+    gap_weights : (M,) factors by which missing cells have reduced the weights; None if they have not. See `tensor.gaps`.
     """
 
     cells: Cells
@@ -67,6 +70,7 @@ class Problem:
     marginals: tuple[Array, ...]
     within: Array = field(default_factory=lambda: np.zeros(1))
     given_weight: float | None = None
+    gap_weights: Array | None = None
 
     @property
     def levels(self) -> NDArray[np.intp]:
@@ -75,6 +79,11 @@ class Problem:
     @property
     def any_missing(self) -> NDArray[np.bool_]:
         return self.cells.any_missing
+
+    @property
+    def any_incomplete(self) -> bool:
+        """Whether some row lacks a cell."""
+        return len(self.cells.incomplete) > 0
 
     @property
     def n_rows(self) -> int:
@@ -146,6 +155,7 @@ class Problem:
             targets=self.targets[rows],
             within=np.zeros(self.n_outputs),
             given_weight=None,
+            gap_weights=None if self.gap_weights is None else self.gap_weights[rows],
         )
 
     def with_weights(self, weights: Array) -> "Problem":
@@ -157,6 +167,15 @@ class Problem:
         if weights is self.weights:
             return self if targets is self.targets else self.with_targets(targets)
         return replace(self, targets=targets, weights=weights, given_weight=self.n_observations)
+
+    def reduced_by_gaps(self, factors: Array, sample_weights: Array) -> "Problem":
+        """The same rows with weights multiplied by (M,) factors, because missing cells add to their variance."""
+        return replace(
+            self,
+            weights=self.weights * factors,
+            given_weight=float(sums_over_rows(sample_weights, factors[:, None])[0]),
+            gap_weights=factors,
+        )
 
     def with_targets(self, targets: Array) -> "Problem":
         """The same rows with other targets; values cached from the weights are kept."""

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from csid._kernels.sums import sums_over_rows
 from csid._kernels.threads import Workers
 from csid.data.problem import Problem, Summary
-from csid.data.statistics import LevelSums, level_sums, output_sums, partial_products, residual_sums
+from csid.data.statistics import LevelSums, level_sums, noise_sums, output_sums, partial_products, residual_sums
 from csid.tensor.evaluation import values_of_rows
 from csid.tensor.factors import Factors
+from csid.tensor.gaps import Gaps
 
 Array = NDArray[np.float64]
 Parameters = dict[str, Array]
@@ -53,6 +54,12 @@ class RowSums(Protocol):
     def residual_sums(self, factors: Factors) -> tuple[Array, Array]:
         """Weighted sums of the residuals and of their squares, (K,) each."""
 
+    def noise_sums(self, factors: Factors) -> tuple[Array, float]:
+        """Weighted sums of squared residuals (K,) that are due to noise, and the number of observations they stand for.
+
+        With missing cells, whose spread is in the residuals too, a row counts by the part of its variance that is noise.
+        """
+
 
 class Samples(RowSums, Protocol):
     """Samples to which a likelihood can give working targets."""
@@ -60,7 +67,10 @@ class Samples(RowSums, Protocol):
     def working(
         self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters, rng: np.random.Generator | None
     ) -> RowSums:
-        """The samples with working targets and weights at these factors: drawn, or their expectations without `rng`."""
+        """The samples with working targets and weights at these factors: drawn, or their expectations without `rng`.
+
+        With `rng`, for the sampler, rows with missing cells also weigh less: see `Gaps`.
+        """
 
     def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
         """Weighted sum of the losses of all rows."""
@@ -90,8 +100,8 @@ class LocalSamples:
     def working(
         self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters, rng: np.random.Generator | None
     ) -> "LocalSamples":
-        eta = values_of_rows(self.problem.cells, factors, self.workers)
-        return LocalSamples(working_problem(self.problem, likelihood, eta, parameters, rng), self.workers)
+        working = working_problem(self.problem, likelihood, factors, parameters, rng, self.workers)
+        return LocalSamples(working, self.workers)
 
     def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
         return loss_of_rows(
@@ -108,12 +118,34 @@ class LocalSamples:
     def residual_sums(self, factors: Factors) -> tuple[Array, Array]:
         return residual_sums(self.problem, factors, self.workers)
 
+    def noise_sums(self, factors: Factors) -> tuple[Array, float]:
+        return noise_sums(self.problem, factors, self.workers)
+
 
 def working_problem(
-    problem: Problem, likelihood: RowLikelihood, eta: Array, parameters: Parameters, rng: np.random.Generator | None
+    problem: Problem,
+    likelihood: RowLikelihood,
+    factors: Factors,
+    parameters: Parameters,
+    rng: np.random.Generator | None,
+    workers: Workers,
 ) -> Problem:
-    """The problem with working targets and weights, at model values eta (M, K)."""
-    return problem.as_working(*likelihood.working(problem.targets, problem.weights, eta, parameters, rng))
+    """The problem with working targets and weights at these factors. See `Samples.working`."""
+    gaps = None
+    if rng is not None and len(problem.cells.incomplete):
+        gaps = Gaps.of(problem.cells, factors, workers)
+    working = problem
+    if likelihood.augmented:
+        eta = values_of_rows(problem.cells, factors, workers)
+        if gaps is not None and rng is not None:
+            rows = gaps.rows
+            eta[rows] += gaps.drawn(problem.targets[rows] - eta[rows], parameters["alpha"], rng)
+        working = problem.as_working(*likelihood.working(problem.targets, problem.weights, eta, parameters, rng))
+    if gaps is None:
+        return working
+    factor = np.ones(problem.n_rows)
+    factor[gaps.rows] = gaps.weights(working.weights[gaps.rows] / problem.weights[gaps.rows], parameters["alpha"])
+    return working.reduced_by_gaps(factor, problem.weights)
 
 
 def loss_of_rows(problem: Problem, likelihood: RowLikelihood, eta: Array, parameters: Parameters) -> float:

@@ -143,3 +143,11 @@ def residual_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple
     parts = workers.map(sums, workers.parts(problem.n_rows))
     first, second = parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
     return first, second
+
+
+def noise_sums(problem: Problem, factors: Factors, workers: Workers) -> tuple[Array, float]:
+    """Weighted sums of squared residuals (K,) that are due to noise, and the number of observations they stand for."""
+    if problem.gap_weights is not None:
+        problem = problem.with_weights(problem.weights * problem.gap_weights)
+    _, squares = residual_sums(problem, factors, workers)
+    return squares + problem.within, problem.n_observations

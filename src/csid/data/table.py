@@ -162,7 +162,7 @@ def present(problem: Problem | None) -> Problem:
 
 def problem_of(encoding: Encoding, rows: EncodedRows, weights: Array, targets: Array) -> Problem:
     """The problem of encoded rows."""
-    cells = Cells(rows.codes, rows.fractions, encoding.levels)
+    cells = Cells(rows.codes, rows.fractions, encoding.levels, encoding.known)
     return Problem(cells, weights, targets, encoding.ordered, encoding.marginals)
 
 

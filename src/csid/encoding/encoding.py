@@ -50,6 +50,11 @@ class Encoding:
         return np.array([mode.n_levels for mode in self.modes], dtype=np.intp)
 
     @property
+    def known(self) -> NDArray[np.intp]:
+        """(N,) the number of levels of observed cells, which come first."""
+        return np.array([mode.n_known for mode in self.modes], dtype=np.intp)
+
+    @property
     def ordered(self) -> NDArray[np.intp]:
         return np.array([mode.n_ordered for mode in self.modes], dtype=np.intp)
 

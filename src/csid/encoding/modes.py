@@ -40,6 +40,11 @@ class OrdinalMode:
         return len(self.grid) + self.missing_level
 
     @property
+    def n_known(self) -> int:
+        """The number of levels of observed cells. A larger code is that of a missing or unseen one."""
+        return len(self.grid)
+
+    @property
     def n_ordered(self) -> int:
         return len(self.grid)
 
@@ -80,6 +85,11 @@ class CategoricalMode:
     @property
     def n_levels(self) -> int:
         return max(1, len(self.categories) + self.missing_level)
+
+    @property
+    def n_known(self) -> int:
+        """The number of levels of observed cells. A larger code is that of a missing or unseen one."""
+        return self.n_levels - self.missing_level
 
     @property
     def level_names(self) -> list[Any]:

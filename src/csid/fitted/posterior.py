@@ -14,9 +14,12 @@ from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
 from csid.missing.conditional import ConditionalCPD
 from csid.missing.level_pmf import LevelPMF, imputed_values
+from csid.tensor.cells import Cells
 from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
+
+_CACHED = {"draws", "mean", "expectation", "imputation"}
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class Posterior:
 
     groups : the draws, grouped by their levels; encoding : the union of their levels.
     likelihood : under which they were drawn.
-    pmf : joint PMF of the predictors; None for the marginals, over which each draw averages missing cells.
+    pmf : joint PMF of the predictors; None for the product of the marginals.
     """
 
     groups: tuple[Draws, ...]
@@ -101,7 +104,7 @@ class Posterior:
         return self.parameters["noise"]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("draws", "mean", "expectation")}
+        return {name: value for name, value in self.__dict__.items() if name not in _CACHED}
 
     @cached_property
     def mean(self) -> CPD:
@@ -113,17 +116,27 @@ class Posterior:
         """The posterior mean, which averages over missing cells given the observed cells of a row."""
         return self.mean if self.pmf is None else ConditionalCPD(self.mean, self.pmf)
 
+    @cached_property
+    def imputation(self) -> LevelPMF:
+        """The PMF that missing and unseen cells are imputed from."""
+        return LevelPMF.independent(self.encoding) if self.pmf is None else self.pmf
+
     def values(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
         """Values (D, M, K) of every draw at encoded rows.
 
-        Under a joint PMF, each draw imputes missing cells at other quantiles; the weighted mean of the draws equals the
-        expectation.
+        Each draw imputes missing cells at other quantiles of their PMF, so the variance between the draws includes what
+        missing cells leave open. The weighted mean of the draws equals the expectation.
         """
-        rows = self.mean.at(codes, fractions)
-        expected = np.empty(0) if self.pmf is None else self.expectation.evaluate(codes, fractions, n_threads)
+        rows = Cells(codes, np.asarray(fractions, np.float32), self.encoding.levels, self.encoding.known)
+        incomplete = rows.take(rows.incomplete)
+        expected = self.expectation.evaluate(incomplete.codes, incomplete.fractions, n_threads)
         with Workers(n_threads) as workers:
             stacked = [draw.stacked for draw in self.draws]
-            return imputed_values(rows, stacked, self.weights, expected, self.pmf, workers)
+            return imputed_values(rows, stacked, self.weights, expected, self.imputation, workers)
+
+    def expected_values(self, codes: NDArray[Any], fractions: NDArray[Any]) -> Array:
+        """Values (D, M, K) of every draw at encoded rows, averaged over missing cells under the marginals."""
+        return np.array([draw.evaluate(codes, fractions) for draw in self.draws])
 
     def predictive(self, values: Array) -> Mixture:
         """The predictive distribution at rows where the draws have these values (D, M, K)."""

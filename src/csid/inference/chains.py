@@ -153,7 +153,7 @@ def collect(sampling: Sampling, table: Table, max_rank: int) -> Collected:
     posterior = Posterior(tuple(groups), common, likelihood, None if pmf is None else pmf.on(common))
     watched = table.first(_WATCHED_ROWS)
     rows = common.encode(watched.X, len(watched))
-    standardised = (posterior.values(rows.codes, rows.fractions) - centre) / scale
+    standardised = (posterior.expected_values(rows.codes, rows.fractions) - centre) / scale
     ends = np.cumsum(counts)[:-1]
     diagnostics = convergence(
         [_kept_trace(member.chain) for member in ordered],

@@ -80,17 +80,19 @@ def run_chain(
         samples = _with_drawn_cells(require_local(samples, "drawing missing cells"), chain, pmf, rng)
     summary, drawn = samples.summary, None if pmf is None else chain.cells
     modes = stacked_modes(summary, prior, mode_priors(summary, prior.smoothness_order))
-    state = chain.state
+    state, averages = chain.state, pmf is None and summary.any_incomplete
     for number in range(sweeps.burn + sweeps.draws):
         working: RowSums = samples
-        if likelihood.augmented:
+        if likelihood.augmented or averages:
             working = samples.working(likelihood, state.factors, state.parameters, rng)
         if pmf is not None and drawn is not None:
             rows, seed = require_local(working, "drawing missing cells"), int(rng.integers(2**63))
             drawn.draw(pmf, state.factors, power * state.alpha, rows.problem, seed, rows.workers)
         draw_components(working, prior, modes, state, rng)
-        squares = draw_bias(working, state, rng)
-        state.parameters = likelihood.draw(squares, working.summary.n_observations, rng)
+        squares, count = draw_bias(working, state, rng), working.summary.n_observations
+        if averages:
+            squares, count = working.noise_sums(state.factors)
+        state.parameters = likelihood.draw(squares, count, rng)
         chain.residual.append(squares / working.summary.total_weight)
         chain.trace.append(likelihood.trace(state.parameters))
         if number >= sweeps.burn and (number - sweeps.burn) % sweeps.thin == sweeps.thin - 1:

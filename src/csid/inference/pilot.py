@@ -15,13 +15,12 @@ from csid.data.table import LocalTable, Table, present
 from csid.inference.jobs import ChainOptions, Job, Runner, model_of, new_job
 from csid.inference.stacking import chains_per_prior, largest_weights, stack_densities, stack_means
 from csid.inference.state import Chain
-from csid.inference.treatments import FoldEncoder, Treatment
+from csid.inference.treatments import EncodedFold, FoldEncoder, Treatment
 from csid.likelihoods import Likelihood
 from csid.likelihoods.calibration import Calibration
 from csid.likelihoods.mixture import Mixture
 from csid.missing.level_pmf import LevelPMF, expected_values, imputed_values
 from csid.priors.catalogue import PriorSpec, weights_for_few_rows
-from csid.tensor.evaluation import values_of_rows
 
 Array = NDArray[np.float64]
 
@@ -74,28 +73,31 @@ class HeldOutDraws(NamedTuple):
     """The draws of some chains at R held-out rows.
 
     values : (D, R, K) model values; parameters : (D, R or 1, K) each, of the likelihood, by name.
+    incomplete : (R,) whether a row lacks a cell.
     """
 
     values: Array
     parameters: dict[str, Array]
+    incomplete: NDArray[np.bool_]
 
     @classmethod
-    def at(cls, rows: Problem, jobs: Sequence[Job], pmf: LevelPMF | None) -> "HeldOutDraws":
-        values, likelihood = values_at(rows, [job.chain for job in jobs], pmf), jobs[0].model.likelihood
+    def at(cls, rows: Problem, jobs: Sequence[Job], fold: EncodedFold) -> "HeldOutDraws":
+        values, likelihood = values_at(rows, [job.chain for job in jobs], fold), jobs[0].model.likelihood
         zero, one = np.zeros(rows.n_outputs), np.ones(rows.n_outputs)
         kept = [likelihood.parameters_in_units(draw.parameters, zero, one) for job in jobs for draw in job.chain.draws]
         stacked = {name: np.array([each[name] for each in kept])[:, None, :] for name in kept[0]}
-        return cls(values, {name: np.broadcast_to(array, values.shape) for name, array in stacked.items()})
+        own = {name: np.broadcast_to(array, values.shape) for name, array in stacked.items()}
+        return cls(values, own, np.isin(np.arange(rows.n_rows), rows.cells.incomplete))
 
     @classmethod
     def join_rows(cls, parts: Sequence["HeldOutDraws"]) -> "HeldOutDraws":
         """Join the held-out rows of parts with the same number of draws."""
-        return cls(*_concatenated(parts, axis=1))
+        return cls(*_concatenated(parts, axis=1), np.concatenate([part.incomplete for part in parts]))
 
     @classmethod
     def join_draws(cls, parts: Sequence["HeldOutDraws"]) -> "HeldOutDraws":
         """Join the draws of parts with the same held-out rows."""
-        return cls(*_concatenated(parts, axis=0))
+        return cls(*_concatenated(parts, axis=0), parts[0].incomplete)
 
     @property
     def mean(self) -> Array:
@@ -222,14 +224,15 @@ class Pilot:
             found = self._draws(trials, error, "pilot chains")
             draws |= dict(zip(stage, found, strict=True))
             if error is None:
-                error = min((self._errors(each.mean) for each in found), key=np.sum)
+                of_each = [self._errors(each.predictive(self.likelihood), each.incomplete) for each in found]
+                error = min(of_each, key=np.sum)
         each = [draws[at] for at in different]
         weights = np.zeros(len(specs))
         weights[different] = self._stacking_weights(each, weights_for_few_rows([specs[at] for at in different]))
         counts = [len(one.values) for one in each]
         of_draws = np.repeat(weights[different] / counts, counts)
         predictive = HeldOutDraws.join_draws(each).predictive(self.likelihood, of_draws)
-        error = self._errors(predictive.mean)
+        error = self._errors(predictive, each[0].incomplete)
         narrower = np.sqrt(1.0 - self._gain(np.array([one.mean for one in each]), weights[different], error))
         calibration = self.likelihood.fit_calibration(predictive, self.truth).times(narrower)
         return PilotResult(weights, calibration, error)
@@ -250,7 +253,7 @@ class Pilot:
         error : (K,) held-out mean squared error, if known. All trials have the same number of folds.
         """
         jobs: list[list[Job]] = []
-        held_out: list[tuple[Problem, LevelPMF | None]] = []
+        held_out: list[tuple[Problem, EncodedFold]] = []
         for encoders, spec, power, seed in trials:
             numbers = seed.generate_state(2 * len(encoders) * self.plan.chains).reshape(len(encoders), -1, 2)
             for encoder, of_fold in zip(encoders, numbers.tolist(), strict=True):
@@ -258,16 +261,21 @@ class Pilot:
                 model = model_of(fold, spec, self.likelihood, error, power)
                 generators = map(np.random.default_rng, of_fold)
                 jobs.append([new_job(fold, spec, self.options, model, rng) for rng in generators])
-                held_out.append((present(fold.held_out), fold.pmf))
+                held_out.append((present(fold.held_out), fold))
         self.runner.run([job for group in jobs for job in group], self.plan.burn, self.plan.draws, label)
         pairs = zip(held_out, jobs, strict=True)
-        by_fold = [HeldOutDraws.at(rows, group, pmf) for (rows, pmf), group in pairs]
+        by_fold = [HeldOutDraws.at(rows, group, fold) for (rows, fold), group in pairs]
         n_folds = len(trials[0].encoders)
         return [HeldOutDraws.join_rows(by_fold[at : at + n_folds]) for at in range(0, len(by_fold), n_folds)]
 
-    def _errors(self, predicted: Array) -> Array:
-        """Mean squared errors (K,) on the held-out rows."""
-        return np.asarray(np.average((self.truth - predicted) ** 2, axis=0, weights=self.row_weights))
+    def _errors(self, predictive: Mixture, incomplete: NDArray[np.bool_]) -> Array:
+        """Mean squared errors (K,) on the held-out rows, without what missing cells leave open.
+
+        As in the sampler, an incomplete row counts by the part of its variance that is noise.
+        """
+        noise = np.where(incomplete[:, None], predictive.noise_variance / predictive.variance, 1.0)
+        weights = self.row_weights[:, None] * noise
+        return np.asarray((weights * noise * (self.truth - predictive.mean) ** 2).sum(axis=0) / weights.sum(axis=0))
 
     def _losses(self, draws: HeldOutDraws, truth: Array) -> Array:
         """Losses (R,) of held-out rows, by which treatments are compared."""
@@ -309,10 +317,10 @@ def _distinct(specs: Sequence[PriorSpec], encoder: FoldEncoder) -> list[int]:
     return list(found.values())
 
 
-def values_at(problem: Problem, chains: Sequence[Chain], pmf: LevelPMF | None = None) -> Array:
-    """Values (D, M, K) of the draws of chains at the rows of a problem on the same levels."""
-    workers, draws = Workers(), [draw.factors for chain in chains for draw in chain.draws]
-    if pmf is None:
-        return np.array([values_of_rows(problem.cells, factors, workers) for factors in draws])
-    expected = np.mean([expected_values(problem.cells, factors, pmf, workers) for factors in draws], axis=0)
-    return imputed_values(problem.cells, draws, np.full(len(draws), 1.0 / len(draws)), expected, pmf, workers)
+def values_at(problem: Problem, chains: Sequence[Chain], fold: EncodedFold) -> Array:
+    """Values (D, M, K) of the draws of chains at the rows of a problem on the same levels, as a posterior has them."""
+    workers, draws, cells = Workers(), [draw.factors for chain in chains for draw in chain.draws], problem.cells
+    imputation = LevelPMF.independent(fold.encoding) if fold.pmf is None else fold.pmf
+    incomplete = cells.take(cells.incomplete)
+    expected = np.mean([expected_values(incomplete, factors, fold.pmf, workers) for factors in draws], axis=0)
+    return imputed_values(cells, draws, np.full(len(draws), 1.0 / len(draws)), expected, imputation, workers)

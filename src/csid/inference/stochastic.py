@@ -12,7 +12,7 @@ repeated passes over M rows, each row counts at most c times in W, so g does not
 of all rows, g is 1: alternating least squares. See docs/decisions/0016-blocks-of-rows.md.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,18 +48,25 @@ class RunningSums:
     seen: float = 0.0
 
     def mix(
-        self, block: RowSums, summary: Summary, count: float = COUNT_IN_STREAM, most: float = np.inf
+        self,
+        block: RowSums,
+        summary: Summary,
+        count: float = COUNT_IN_STREAM,
+        most: float = np.inf,
+        weight: float | None = None,
     ) -> "MixedSamples":
         """A block mixed with earlier blocks, for one sweep.
 
         summary : of the rows that the sums should represent.
         count : c, the weight of a new row.
         most : the weight of all rows in repeated passes; infinite in a stream.
+        weight : of the block, without what missing cells take from it.
         """
-        new, goal = block.summary.total_weight, summary.total_weight
+        new, goal = block.summary.total_weight if weight is None else weight, summary.total_weight
         before = min(self.seen, count * max(0.0, most - new))
         step = count * new / (before + count * new)
-        mixed = MixedSamples(block, summary, self.sums, step, (1.0 - step) * goal / self.weight, step * goal / new)
+        kept, added = (1.0 - step) * goal / self.weight, step * goal / new
+        mixed = MixedSamples(block, summary, self.sums, step, kept, added, goal / new)
         self.seen, self.weight = before + new, goal
         return mixed
 
@@ -75,6 +82,7 @@ class MixedSamples:
     former : running sums of earlier blocks; the sums of this block are added in place.
     step : the step size g.
     kept, added : factors of the former sums, and of the sums of this block.
+    size : of all rows, in blocks like this one.
     """
 
     block: RowSums
@@ -83,6 +91,7 @@ class MixedSamples:
     step: float
     kept: float
     added: float
+    size: float
 
     def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
         for k, sums in self.block.sums_by_mode(factors):
@@ -95,9 +104,12 @@ class MixedSamples:
 
     def residual_sums(self, factors: Factors) -> tuple[Array, Array]:
         """Residual sums of this block alone, scaled to all rows: former residuals belong to former factors."""
-        size = self.summary.total_weight / self.block.summary.total_weight
         first, second = self.block.residual_sums(factors)
-        return size * first, size * second
+        return self.size * first, self.size * second
+
+    def noise_sums(self, factors: Factors) -> tuple[Array, float]:
+        squares, count = self.block.noise_sums(factors)
+        return self.size * squares, self.size * count
 
     def _mixed(self, mode: int, sums: tuple[Array, ...]) -> tuple[Array, ...]:
         mixed = self.former.setdefault(mode, tuple(map(np.zeros_like, sums)))
@@ -137,6 +149,7 @@ class BlockSamples:
     _running: RunningSums = field(default_factory=RunningSums)
     _left: Iterator[Problem] = field(default_factory=lambda: iter(()))
     _mixed: MixedSamples | None = None
+    _weigh: Callable[[LocalSamples], LocalSamples] = lambda block: block
 
     @property
     def summary(self) -> Summary:
@@ -147,8 +160,8 @@ class BlockSamples:
         if block is None:
             self._left = blocks(self.rows.problem, self.count, self.rng)
             block = next(self._left)
-        samples, most = LocalSamples(block, self.rows.workers), self.summary.total_weight
-        self._mixed = self._running.mix(samples, self.summary, COUNT_IN_STREAM, most)
+        samples, most = self._weigh(LocalSamples(block, self.rows.workers)), self.summary.total_weight
+        self._mixed = self._running.mix(samples, self.summary, COUNT_IN_STREAM, most, block.total_weight)
         yield from self._mixed.sums_by_mode(factors)
 
     def output_sums(self, factors: Factors) -> tuple[Array, Array]:
@@ -157,13 +170,21 @@ class BlockSamples:
     def residual_sums(self, factors: Factors) -> tuple[Array, Array]:
         return self._current.residual_sums(factors)
 
+    def noise_sums(self, factors: Factors) -> tuple[Array, float]:
+        return self._current.noise_sums(factors)
+
     def working(
         self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters, rng: np.random.Generator | None
     ) -> RowSums:
-        raise NotImplementedError(
-            "solver='stochastic' does not support likelihoods with working targets: use likelihood='gaussian', or "
-            "another solver."
-        )
+        """These samples; the next block has the working weights."""
+        if likelihood.augmented:
+            raise NotImplementedError(
+                "solver='stochastic' does not support likelihoods with working targets: use likelihood='gaussian', or "
+                "another solver."
+            )
+        now = factors.copy()
+        self._weigh = lambda block: block.working(likelihood, now, parameters, rng)
+        return self
 
     def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
         return self.rows.loss(likelihood, factors, parameters)

@@ -82,5 +82,8 @@ class Treatment:
         return EncodedFold(found.encoding, train, found.held_out, found.elsewhere, pmf)
 
     def _merge_and_sort(self, problem: Problem) -> Problem:
-        """Merge repeated cells, and sort the rows by cell, so that their original order does not matter."""
-        return sort_by_cell(merge_repeated_cells(problem) if self.merge and self.pmf is None else problem)
+        """Merge repeated cells, and sort the rows by cell, so that their original order does not matter.
+
+        With missing cells rows are not merged: what these leave open adds to the variance of each row on its own.
+        """
+        return sort_by_cell(merge_repeated_cells(problem) if self.merge and not problem.any_incomplete else problem)

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from csid._kernels.positions import as_numbers
 from csid._kernels.threads import Workers
+from csid.encoding import Encoding
 from csid.missing.latent_classes import LatentClasses, class_probabilities
 from csid.tensor.cells import Cells, Codes, Positions
 from csid.tensor.evaluation import values_of_rows
 from csid.tensor.factors import Factors, stack_factors
+from csid.tensor.gaps import marginals_of_known
 
 Array = NDArray[np.float64]
 
@@ -32,12 +34,19 @@ class LevelPMF:
     """A joint PMF on the levels of an encoding.
 
     classes : over bins of levels; bins : N arrays (I_n,), the bin of each level, not decreasing.
-    marginals : N arrays p_n (I_n,).
+    marginals : N arrays p_n (I_n,), of the levels of observed cells. A larger code is that of a missing cell.
     """
 
     classes: LatentClasses
     bins: tuple[NDArray[np.intp], ...]
     marginals: tuple[Array, ...]
+
+    @classmethod
+    def independent(cls, encoding: Encoding) -> "LevelPMF":
+        """The paper's rank-one PMF: a single class, in which predictors have their marginals."""
+        marginals = marginals_of_known(encoding.marginals, encoding.known)
+        one = LatentClasses(np.ones(1), tuple(np.ones((1, 1)) for _ in marginals))
+        return cls(one, tuple(np.zeros(len(p), np.intp) for p in marginals), marginals)
 
     @property
     def levels(self) -> NDArray[np.intp]:
@@ -51,7 +60,7 @@ class LevelPMF:
         return tuple(B / B.sum(axis=0) for B in unscaled)
 
     def is_missing(self, codes: Codes) -> NDArray[np.bool_]:
-        return np.asarray(codes == self.levels)
+        return np.asarray(codes >= self.levels)
 
     def class_logits(self, codes: Codes, fractions: Positions, workers: Workers) -> Array:
         """Logits (M, R) of the classes given the observed cells of each row."""
@@ -59,7 +68,7 @@ class LevelPMF:
         for n, bins in enumerate(self.bins):
             of_codes = np.append(bins, len(self.classes.lifts[n]))
             nearest = codes[:, n] + (as_numbers(fractions[:, n]) > 0.5) if len(fractions) else codes[:, n]
-            binned[n] = of_codes[nearest]
+            binned[n] = of_codes[np.minimum(nearest, len(bins))]
         return self.classes.logits(binned, workers)
 
     def extended(self, factors: Factors) -> Factors:
@@ -95,7 +104,7 @@ class LevelPMF:
         """Values (M, K) of rows with given classes."""
         of_class = self.levels + classes[:, None]
         filled = np.where(self.is_missing(codes), of_class, codes).astype(np.uint16)
-        return values_of_rows(Cells(filled, fractions, extended.levels), extended, workers)
+        return values_of_rows(Cells(filled, fractions, extended.levels, extended.levels), extended, workers)
 
     @cached_property
     def _cumulative(self) -> tuple[Array, ...]:
@@ -122,7 +131,10 @@ class LevelPMF:
 
 
 def expected_values(cells: Cells, factors: Factors, pmf: LevelPMF | None, workers: Workers) -> Array:
-    """Expected values (M, K) given the observed cells of each row; without a joint PMF, under the marginals."""
+    """Expected values (M, K) given the observed cells of each row; without a joint PMF, under the marginals.
+
+    A missing cell that has a level of its own, which only those without a joint PMF have, is on that level.
+    """
     values = values_of_rows(cells, factors, workers)
     if pmf is not None and len(cells.incomplete):
         incomplete = cells.take(cells.incomplete)
@@ -138,15 +150,15 @@ def quantiles_of_draws(n_draws: int, n_modes: int) -> Array:
 
 
 def imputed_values(
-    cells: Cells, draws: Sequence[Factors], weights: Array, expected: Array, pmf: LevelPMF | None, workers: Workers
+    cells: Cells, draws: Sequence[Factors], weights: Array, expected: Array, pmf: LevelPMF, workers: Workers
 ) -> Array:
     """Values (D, M, K) of draws, each with missing cells imputed at other quantiles of their PMF.
 
     weights : (D,) of the draws.
-    expected : (M, K) weighted mean of the draws given the observed cells. The values of incomplete rows are shifted so
-        that their weighted mean equals it.
+    expected : (J, K) weighted mean of the draws at the incomplete rows, given their observed cells. The values there
+        are shifted so that their weighted mean equals it.
     """
-    if pmf is None or not len(cells.incomplete):
+    if not len(cells.incomplete):
         return np.array([values_of_rows(cells, factors, workers) for factors in draws])
     rows, incomplete = cells.incomplete, cells.take(cells.incomplete)
     probabilities = class_probabilities(pmf.class_logits(incomplete.codes, incomplete.fractions, workers))
@@ -156,5 +168,5 @@ def imputed_values(
     for each, factors, u in zip(values, draws, quantiles, strict=True):
         codes[rows] = pmf.impute(incomplete.codes, probabilities, u)
         each[:] = values_of_rows(cells.with_codes(codes), factors, workers)
-    values[:, rows] += expected[rows] - np.tensordot(weights, values[:, rows], 1)
+    values[:, rows] += expected - np.tensordot(weights, values[:, rows], 1)
     return values

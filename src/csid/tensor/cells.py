@@ -22,12 +22,14 @@ class Cells:
     fractions : (M, N) position towards the next level, float32, or uint16 in steps of 2^-16; (0, N) when every mode is
         constant.
     levels : (N,) the number of levels I_n.
+    known : (N,) the number of levels of observed cells, which come first: all, unless missing cells have a level.
     mapped : whether the arrays are views of a code file; then rows are not reordered.
     """
 
     codes: Codes
     fractions: Positions
     levels: NDArray[np.intp]
+    known: NDArray[np.intp]
     mapped: bool = False
 
     def __post_init__(self) -> None:
@@ -56,9 +58,17 @@ class Cells:
     def incomplete(self) -> NDArray[np.intp]:
         """Indices of the rows in which some predictor is missing."""
         incomplete = np.zeros(self.n_rows, np.bool_)
-        for codes, I_n in zip(self.codes.T, self.levels, strict=True):
-            incomplete |= codes == I_n
+        for codes, known in zip(self.codes.T, self.known, strict=True):
+            incomplete |= codes >= known
         return np.flatnonzero(incomplete)
+
+    @cached_property
+    def incomplete_by_pattern(self) -> NDArray[np.intp]:
+        """The incomplete rows, with those in which the same predictors are missing next to each other."""
+        rows = self.incomplete
+        patterns = [codes[rows] >= known for codes, known in zip(self.codes.T, self.known, strict=True)]
+        varied = [pattern for pattern in patterns if pattern.any()]
+        return rows[np.lexsort(varied)] if varied else rows
 
     @property
     def data_bytes(self) -> int:

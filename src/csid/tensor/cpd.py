@@ -107,7 +107,7 @@ class CPD:
 
     def at(self, codes: NDArray[Any], fractions: NDArray[Any]) -> Cells:
         """Encoded rows as `Cells`."""
-        return Cells(codes, np.asarray(fractions, np.float32), self.stacked.levels)
+        return Cells(codes, np.asarray(fractions, np.float32), self.stacked.levels, self.stacked.levels)
 
     def mean(self) -> Array:
         """Expected value (K,) when every predictor is missing."""

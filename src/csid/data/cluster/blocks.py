@@ -17,7 +17,7 @@ from csid.data.cluster.survey import training_rows
 from csid.data.merging import merge_repeated_cells
 from csid.data.problem import Problem
 from csid.data.samples import RowLikelihood, loss_of_rows, working_problem
-from csid.data.statistics import LevelSums, level_sums, output_sums, residual_sums
+from csid.data.statistics import LevelSums, level_sums, noise_sums, output_sums, residual_sums
 from csid.encoding import LevelCounts, Mode
 from csid.encoding.encoding import code_type, encode_columns
 from csid.tensor.cells import Cells
@@ -54,8 +54,9 @@ def encode_partition(
     codes: NDArray[Any] = np.empty((M, len(modes)), code_type(modes), order="F")
     positions = np.zeros((M if any(mode.linear for mode in modes) else 0, len(modes)), np.uint16, order="F")
     encode_columns(modes, rows.X, codes, positions)
+    levels, known = (np.array([getattr(mode, name) for mode in modes], np.intp) for name in ("n_levels", "n_known"))
     whole = Problem(
-        Cells(codes, positions, np.array([mode.n_levels for mode in modes], np.intp)),
+        Cells(codes, positions, levels, known),
         rows.row_weights,
         (rows.targets - encoding.centre) / encoding.scale,
         np.array([mode.n_ordered for mode in modes], np.intp),
@@ -69,7 +70,8 @@ def encode_partition(
 def join_partitions(parts: Sequence[tuple[Problem, Problem]], merged: bool) -> Block:
     """Join neighbouring partitions into one block."""
     train, held_out = (_concatenated(problems) for problems in zip(*parts, strict=True))
-    return Block(merge_repeated_cells(train) if merged and train.n_rows else train, held_out)
+    merged = merged and train.n_rows > 0 and not train.any_incomplete  # the variance of incomplete rows is their own
+    return Block(merge_repeated_cells(train) if merged else train, held_out)
 
 
 def _concatenated(problems: Sequence[Problem]) -> Problem:
@@ -88,12 +90,14 @@ def _concatenated(problems: Sequence[Problem]) -> Problem:
 class Content(NamedTuple):
     """Totals of blocks that the survey does not have.
 
-    counts : of levels; n_rows : after merging; any_missing : (N,); within : (K,); held_out : weight of held-out rows.
+    counts : of levels; n_rows : after merging; any_missing : (N,); any_incomplete : whether some row lacks a cell.
+    within : (K,); held_out : weight of held-out rows.
     """
 
     counts: LevelCounts
     n_rows: int
     any_missing: NDArray[np.bool_]
+    any_incomplete: bool
     within: Array
     held_out: float
 
@@ -102,7 +106,7 @@ def content(block: Block, modes: Sequence[Mode]) -> Content:
     """The totals of a block."""
     rows, counts = block.train, LevelCounts(modes)
     counts.update(rows.cells.codes, rows.cells.fractions, rows.weights)
-    return Content(counts, rows.n_rows, rows.any_missing, rows.within, block.held_out.total_weight)
+    return Content(counts, rows.n_rows, rows.any_missing, rows.any_incomplete, rows.within, block.held_out.total_weight)
 
 
 def merge_contents(parts: Sequence[Content]) -> Content:
@@ -111,6 +115,7 @@ def merge_contents(parts: Sequence[Content]) -> Content:
         merge_counts([part.counts for part in parts]),
         sum(part.n_rows for part in parts),
         np.any([part.any_missing for part in parts], axis=0),
+        any(part.any_incomplete for part in parts),
         np.sum([part.within for part in parts], axis=0),
         sum(part.held_out for part in parts),
     )
@@ -172,13 +177,17 @@ class AtFactors(NamedTuple):
 def with_working(block: Block, at: AtFactors, seed: Sequence[int] | None) -> Block:
     """The block with working targets and weights: drawn if a seed is given, else their expectations."""
     rng = None if seed is None else np.random.default_rng(seed)
-    eta = model_values(block.train.cells, at.factors)
-    return block._replace(train=working_problem(block.train, at.likelihood, eta, at.parameters, rng))
+    return block._replace(train=working_problem(block.train, *at, rng, InOnePart()))
 
 
-def total_weight(block: Block) -> list[Array]:
-    """Total weight of the training rows, (1,)."""
-    return [np.array([block.train.total_weight])]
+def weights(block: Block) -> list[Array]:
+    """Total weight of the training rows, and the number of observations they stand for, (1,) each."""
+    return [np.array([block.train.total_weight]), np.array([block.train.n_observations])]
+
+
+def sums_of_noise(factors: Factors, block: Block) -> list[Array]:
+    """Weighted sums of squared residuals that are due to noise, (K,)."""
+    return [noise_sums(block.train, factors, InOnePart())[0]] if block.train.n_rows else []
 
 
 def loss(likelihood: RowLikelihood, factors: Factors, parameters: dict[str, Array], block: Block) -> list[Array]:

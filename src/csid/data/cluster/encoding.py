@@ -94,6 +94,7 @@ def encode_partitions(
         ordered=encoding.ordered,
         marginals=encoding.marginals,
         any_missing=content.any_missing,
+        any_incomplete=content.any_incomplete,
         n_rows=content.n_rows,
         total_weight=moments.weight,
         n_observations=moments.weight,

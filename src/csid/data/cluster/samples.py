@@ -28,6 +28,7 @@ class Totals:
     ordered: NDArray[np.intp]
     marginals: tuple[Array, ...]
     any_missing: NDArray[np.bool_]
+    any_incomplete: bool
     n_rows: int
     total_weight: float
     n_observations: float
@@ -83,8 +84,9 @@ class ClusterSamples:
         self.cluster.release(self._working)
         self._working[:] = kept
         made = ClusterSamples(self.cluster, kept, self.summary, self.weight_held_out, list(self._assignments))
-        (weight,) = made._sum("sums-weights", blocks.total_weight, ())
-        return replace(made, summary=replace(self.summary, total_weight=float(weight[0])))
+        weight, count = made._sum("sums-weights", blocks.weights, ())
+        summary = replace(self.summary, total_weight=float(weight[0]), n_observations=float(count[0]))
+        return replace(made, summary=summary)
 
     def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
         (total,) = self._sum("sums-losses", blocks.loss, (likelihood, factors, parameters))
@@ -114,6 +116,10 @@ class ClusterSamples:
     def residual_sums(self, factors: Factors) -> tuple[Array, Array]:
         first, second = self._sum("sums-residuals", blocks.sums_of_residuals, (factors,))
         return first, second
+
+    def noise_sums(self, factors: Factors) -> tuple[Array, float]:
+        (squares,) = self._sum("sums-noise", blocks.sums_of_noise, (factors,))
+        return squares, self.summary.n_observations
 
     def held_out_error(self, factors: Factors) -> float:
         """Weighted mean of squared residuals of held-out rows, summed over outputs."""

@@ -90,8 +90,8 @@ class CodeFile:
         """The problem of these rows: views of the file, without copies."""
         plain = (np.asarray(array) for array in (self.codes, self.positions, self.weights, self.targets))
         codes, positions, weights, targets = plain
-        levels, ordered = encoding.levels, encoding.ordered
-        return Problem(Cells(codes.T, positions.T, levels, mapped=True), weights, targets, ordered, encoding.marginals)
+        cells = Cells(codes.T, positions.T, encoding.levels, encoding.known, mapped=True)
+        return Problem(cells, weights, targets, encoding.ordered, encoding.marginals)
 
 
 def _new(path: Path, shape: tuple[int, ...], dtype: type) -> NDArray[Any]:
