@@ -536,6 +536,7 @@ def _geweke(
     independent = _test_functions(problem, centre, prior, _from_the_prior(problem, centre, model, 40_000, rng))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs, "mode_priors", lambda *given: [spoil(mode) for mode in mode_priors(*given)])
+        patch.setattr(Problem, "any_incomplete", False)  # targets are drawn as if the average were the value of a row
         chain = _test_functions(problem, centre, prior, _by_sweeps(problem, spoiled, model, sweeps, rng))
     return _z_scores(independent, chain)
 
@@ -782,10 +783,9 @@ def test_whole_weights_are_repeated_rows(linear: bool) -> None:
 
 
 @pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_merged_cells_give_the_same_draws(missing: float) -> None:
+def test_merged_cells_give_the_same_draws() -> None:
     """The start is that of the rows: only from there on are the two the same."""
-    problem = build_problem(5, rows=60, outputs=2, missing=missing, weighted=True)
+    problem = build_problem(5, rows=60, outputs=2, weighted=True)
     merged = merge_repeated_cells(problem)
     assert merged.n_rows < 30
     chains = []

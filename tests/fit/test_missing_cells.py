@@ -20,7 +20,7 @@ from csid.likelihoods.location_scale import LocationScale
 from csid.likelihoods.student_t import StudentT
 from csid.missing.drawn_cells import DrawnCells
 from csid.missing.latent_classes import LatentClasses, class_probabilities
-from csid.missing.level_pmf import LevelPMF, expected_values, imputed_values
+from csid.missing.level_pmf import Imputation, LevelPMF, expected_values, imputed_values
 from csid.priors.prior import Prior
 from csid.tensor.evaluation import values_of_rows
 from csid.tensor.factors import Factors
@@ -124,13 +124,20 @@ def test_draws_with_imputed_cells_differ_and_keep_the_mean() -> None:
     pmf = _pmf(3, problem)
     draws = [build_factors(problem, 3, seed) for seed in range(7)]
     weights = np.random.default_rng(0).dirichlet(np.ones(7))
-    expected = np.tensordot(weights, [expected_values(problem.cells, draw, pmf, Workers()) for draw in draws], 1)
-    values = imputed_values(problem.cells, draws, weights, expected, pmf, Workers())
-    assert_allclose(np.tensordot(weights, values, 1), expected, atol=1e-9)
+    rows = problem.cells.incomplete
+    each = [expected_values(problem.cells.take(rows), draw, pmf, Workers()) for draw in draws]
+    expected = np.tensordot(weights, each, 1)
+    values, wide = (
+        imputed_values(problem.cells, draws, weights, expected, Imputation(pmf, factor), Workers())
+        for factor in (np.ones(1), np.array([1.0, 3.0]))
+    )
+    assert_allclose(np.tensordot(weights, values[:, rows], 1), expected, atol=1e-9)
+    assert_allclose(wide[:, rows] - expected, np.array([1.0, 3.0]) * (values[:, rows] - expected), atol=1e-9)
     complete = np.setdiff1d(np.arange(40), problem.cells.incomplete)
     for value, draw in zip(values, draws, strict=True):
         assert_array_equal(value[complete], values_of_rows(problem.cells, draw, Workers())[complete])
-    same = imputed_values(problem.cells, [draws[0]] * 7, weights, expected, pmf, Workers())
+        assert_array_equal(wide[:, complete], values[:, complete])
+    same = imputed_values(problem.cells, [draws[0]] * 7, weights, expected, Imputation(pmf, np.ones(1)), Workers())
     assert np.ptp(same[:, problem.cells.incomplete], axis=0).max() > 0.1
 
 

@@ -33,7 +33,7 @@ class Elsewhere:
         self._rows = rows
         self.summary = rows.summary
         self.sums_by_mode, self.output_sums = rows.sums_by_mode, rows.output_sums
-        self.residual_sums, self.loss = rows.residual_sums, rows.loss
+        self.residual_sums, self.noise_sums, self.loss = rows.residual_sums, rows.noise_sums, rows.loss
 
     def working(self, *given: Any) -> "Elsewhere":
         return Elsewhere(self._rows.working(*given))

@@ -75,8 +75,8 @@ def random_chain(rows: Problem, draws: int) -> Chain:
 
 
 def _draws(values: Array) -> HeldOutDraws:
-    """Draws (D, R, K) with noise of scale one."""
-    return HeldOutDraws(values, {"noise": np.ones(values.shape)})
+    """Draws (D, R, K) at complete rows, with noise of scale one."""
+    return HeldOutDraws(values, {"noise": np.ones(values.shape)}, np.zeros(values.shape[1], np.bool_), values[:, :0])
 
 
 def test_few_rows_tell_nothing() -> None:
@@ -108,7 +108,7 @@ def test_a_short_table_holds_out_several_fifths(wanted: int, folds: int) -> None
 
 def test_held_out_rows_are_predicted_by_chains_that_did_not_see_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each draw stands for a chain in every fold, with the noise of that fold."""
-    monkeypatch.setattr(csid.inference.pilot.HeldOutDraws, "at", lambda rows, jobs, pmf: _draws(rows.targets[None]))
+    monkeypatch.setattr(csid.inference.pilot.HeldOutDraws, "at", lambda fold, *_: _draws(fold.held_out.targets[None]))
     seen: list[Sequence[Job]] = []
     pilot = _pilot(_table(100), held_out=60)
     assert pilot is not None
@@ -138,20 +138,23 @@ def test_good_predictions_get_the_weight() -> None:
     assert result.calibration.log_factors.shape[0] == 1
 
 
-def test_values_of_draws_average_to_the_expectation_under_a_joint_pmf() -> None:
-    """Of incomplete rows; without missing cells, or without a PMF, they are those of the draws."""
+@pytest.mark.parametrize("joint", [True, False])
+def test_values_of_draws_average_to_the_expectation(joint: bool) -> None:
+    """Each draw imputes the missing cells of incomplete rows; at complete rows it has its own values."""
     table = _table(60)
     X = np.where((np.arange(60) % 3 == 0)[:, None] & (np.arange(3) == 1), np.nan, table.X)
-    joint = fit_joint_pmf(X, 60, ["a", "b", "c"], np.ones(60), [None] * 3, 2, np.random.default_rng(0), 1)
-    assert joint is not None
-    fold = replace(TREATMENT, pmf=joint).encoder(replace(table, X=X))(CATALOGUE["medium"])
+    treatment = TREATMENT
+    if joint:
+        pmf = fit_joint_pmf(X, 60, ["a", "b", "c"], np.ones(60), [None] * 3, 2, np.random.default_rng(0), 1)
+        assert pmf is not None
+        treatment = replace(TREATMENT, pmf=pmf)
+    fold = treatment.encoder(replace(table, X=X))(CATALOGUE["medium"])
     chain = random_chain(fold.train, 4)
     rows, workers = fold.train, Workers()
-    values = values_at(rows, [chain], fold.pmf)
+    values = values_at(rows.cells, [chain], fold, 0)
     each = np.array([expected_values(rows.cells, draw.factors, fold.pmf, workers) for draw in chain.draws])
     assert_allclose(values.mean(axis=0), each.mean(axis=0), rtol=1e-9)
     plain = np.array([values_of_rows(rows.cells, draw.factors, workers) for draw in chain.draws])
-    assert_array_equal(values_at(rows, [chain]), plain)
     complete = np.setdiff1d(np.arange(rows.n_rows), rows.cells.incomplete)
     assert 0 < len(complete) < rows.n_rows
     assert_array_equal(values[:, complete], plain[:, complete])
@@ -164,10 +167,15 @@ def test_more_chains_miss_less_by_what_the_priors_differ() -> None:
     pilot = _pilot(replace(_table(rows), targets=0.5 * rng.standard_normal((rows, 1))), rows=rows, chains=9)
     assert pilot is not None
     means = 0.6 * rng.standard_normal((4, *pilot.truth.shape))
-    error = pilot._errors(np.tensordot(weights, means, 1))
+
+    def error_of(found: Array) -> Array:
+        predicted = _draws(np.tensordot(weights, found, 1)[None])
+        return pilot._errors(predicted, predicted.predictive(pilot.likelihood))
+
+    error = error_of(means)
     deviations = (0.6 / np.sqrt([5, 1, 2, 2]))[:, None, None] * rng.standard_normal(means.shape)
-    of_fit = pilot._errors(np.tensordot(weights, deviations, 1))
-    assert_allclose(1.0 - pilot._gain(means, weights, error), of_fit / error, rtol=0.02)
+    of_fit = error_of(deviations)
+    assert_allclose(1.0 - pilot._gain(means, weights, error, np.ones(pilot.truth.shape)), of_fit / error, rtol=0.02)
 
 
 def test_intervals_are_as_much_narrower_as_the_error_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +193,7 @@ def test_a_single_prior_tells_nothing_of_how_chains_differ() -> None:
     pilot = _pilot(_table(100))
     assert pilot is not None
     means = np.zeros((2, *pilot.truth.shape))
-    assert_array_equal(pilot._gain(means, np.array([1.0, 0.0]), np.ones(1)), [0.0])
+    assert_array_equal(pilot._gain(means, np.array([1.0, 0.0]), np.ones(1), np.ones(pilot.truth.shape)), [0.0])
 
 
 @pytest.mark.parametrize(

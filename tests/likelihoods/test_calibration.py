@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from csid.likelihoods import calibration
-from csid.likelihoods.calibration import Calibration, fit_calibration
+from csid.likelihoods.calibration import Calibration, fit_calibration, fit_imputation_factor
 from csid.likelihoods.gaussian import Gaussian
 from csid.likelihoods.mixture import Mixture, StandardNoise
 from csid.likelihoods.student_t import StudentT
@@ -97,12 +97,46 @@ def test_equal_means_and_perfect_predictions_leave_finite_numbers() -> None:
 def test_the_shape_is_the_minimum_of_its_objective() -> None:
     rng = np.random.default_rng(1)
     mean, knots = rng.uniform(0.0, 1.0, 300), np.array([0.0, 0.3, 0.6, 1.0])
-    errors = np.abs(rng.standard_normal(300)) * (1.0 + mean)
+    errors, weights = np.abs(rng.standard_normal(300)) * (1.0 + mean), rng.uniform(0.0, 1.0, 300)
     hats = np.array([np.interp(mean, knots, unit) for unit in np.eye(4)])
 
     def objective(logs: Array) -> float:
         h = logs @ hats
-        return float(np.sum(h + errors * np.exp(-h)) + 0.5 * calibration._SMOOTHNESS * 4 * np.sum(np.diff(logs) ** 2))
+        loss = np.sum(weights * (h + errors * np.exp(-h)))
+        return float(loss + 0.5 * calibration._SMOOTHNESS * 4 * np.sum(np.diff(logs) ** 2))
 
     best = minimize(objective, np.zeros(4), tol=1e-12).x
-    assert_allclose(calibration._log_factors(mean, knots, errors), best - (best @ hats).mean(), atol=1e-5)
+    centred = best - np.average(best @ hats, weights=weights)
+    assert_allclose(calibration._log_factors(mean, knots, errors, weights), centred, atol=1e-5)
+
+
+def test_quantiles_with_equal_weights_are_those_of_numpy_and_rows_of_weight_zero_are_left_out() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.standard_normal((41, 2))
+    for q in (0.0, 0.13, 0.9, 1.0):
+        assert_allclose(calibration._quantile(values, q, np.full((41, 2), 0.3)), np.quantile(values, q, axis=0))
+    weights = np.repeat([[1.0], [0.0]], [30, 11], axis=0) * np.ones(2)
+    assert_allclose(calibration._quantile(values, 0.9, weights), np.quantile(values[:30], 0.9, axis=0), atol=0.2)
+
+
+def test_rows_that_are_mostly_something_else_hardly_calibrate() -> None:
+    """Half of the rows have twice the expected error, and nearly no weight."""
+    rng = np.random.default_rng(3)
+    means = rng.standard_normal((20_000, 1))
+    doubled = np.arange(20_000)[:, None] % 2 == 1
+    truth = means + np.where(doubled, 2.0, 1.0) * rng.standard_normal(means.shape)
+    found = fit_calibration(_predictive(means), truth, np.where(doubled, 0.01, 1.0))
+    assert_allclose(found.at(means), 1.0, atol=0.05)
+    assert fit_calibration(_predictive(means), truth).at(means).min() > 1.3
+
+
+@pytest.mark.parametrize("spread", [0.4, 1.0, 2.5])
+def test_the_spread_of_imputed_draws_is_calibrated_to_the_coverage(spread: float) -> None:
+    """Draws impute standard normal values; those of the rows vary `spread` times as much, about the same noise."""
+    rng = np.random.default_rng(4)
+    draws = np.sort(rng.standard_normal((200, 1, 1)), axis=0) * np.ones((1, 20_000, 1))
+    predictive = Mixture(draws, np.full((1, 1, 1), 0.1), np.full(200, 1 / 200), Gaussian())
+    truth = spread * rng.standard_normal((20_000, 1)) + 0.1 * rng.standard_normal((20_000, 1))
+    found = fit_imputation_factor(predictive, truth, Calibration.identity(1))
+    assert_allclose(found, spread, rtol=0.1)
+    assert_allclose(fit_imputation_factor(predictive, truth[:0], Calibration.identity(1)), 1.0)

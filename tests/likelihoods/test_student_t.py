@@ -56,7 +56,7 @@ def test_row_scales_are_drawn_given_the_residuals() -> None:
 
 def test_samples_take_the_row_scales_at_their_factors() -> None:
     """And still stand for as many observations; drawn ones are those of the generator."""
-    problem = build_problem(2, levels=(3, 4), rows=30, outputs=2, missing=0.2, weighted=True)
+    problem = build_problem(2, levels=(3, 4), rows=30, outputs=2, weighted=True)
     alpha, factors, likelihood = {"alpha": np.array([0.7, 1.9])}, build_factors(problem, 2, 2), StudentT()
     eta = values(problem, model_of(factors))
     for make in (lambda: None, lambda: np.random.default_rng(3)):

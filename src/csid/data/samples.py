@@ -132,7 +132,7 @@ def working_problem(
 ) -> Problem:
     """The problem with working targets and weights at these factors. See `Samples.working`."""
     gaps = None
-    if rng is not None and len(problem.cells.incomplete):
+    if rng is not None and problem.any_incomplete:
         gaps = Gaps.of(problem.cells, factors, workers)
     working = problem
     if likelihood.augmented:

@@ -18,6 +18,7 @@ from csid.data.problem import Problem
 from csid.data.samples import HeldOutSamples
 from csid.data.table import EncodedTable, LocalTable, Table, TableHeader, present, problem_of
 from csid.encoding import Encoding, Interpolation, Levels, Missing
+from csid.encoding.columns import any_missing
 from csid.estimators.base import (
     COMMON_CONSTRAINTS,
     Constraints,
@@ -292,6 +293,8 @@ class CSIDRegressor(TensorRegressor):
                     f"pmf_rank={self.pmf_rank} needs likelihood='gaussian': with likelihood="
                     f"{self._likelihood().name!r} leave it at 'auto' or 1, or use BayesianCSIDRegressor."
                 )
+            return None
+        if self.pmf_rank == "auto" and not any_missing(table.X):
             return None
         return joint_pmf(table, self.pmf_rank, rng, self._threads())
 

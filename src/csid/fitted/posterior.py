@@ -1,7 +1,7 @@
 """Weighted posterior draws of the tensor and of the likelihood's own parameters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from csid.encoding import Encoding, Mode, interpolate_factor
 from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
 from csid.missing.conditional import ConditionalCPD
-from csid.missing.level_pmf import LevelPMF, imputed_values
+from csid.missing.level_pmf import Imputation, LevelPMF, imputed_values
 from csid.tensor.cells import Cells
 from csid.tensor.cpd import CPD
 
@@ -75,12 +75,14 @@ class Posterior:
     groups : the draws, grouped by their levels; encoding : the union of their levels.
     likelihood : under which they were drawn.
     pmf : joint PMF of the predictors; None for the product of the marginals.
+    imputation_factor : (K,) calibration factor of the spread of the draws at rows with missing cells.
     """
 
     groups: tuple[Draws, ...]
     encoding: Encoding
     likelihood: Likelihood
     pmf: LevelPMF | None = None
+    imputation_factor: Array = field(default_factory=lambda: np.ones(1))
 
     @cached_property
     def draws(self) -> tuple[CPD, ...]:
@@ -117,15 +119,16 @@ class Posterior:
         return self.mean if self.pmf is None else ConditionalCPD(self.mean, self.pmf)
 
     @cached_property
-    def imputation(self) -> LevelPMF:
-        """The PMF that missing and unseen cells are imputed from."""
-        return LevelPMF.independent(self.encoding) if self.pmf is None else self.pmf
+    def imputation(self) -> Imputation:
+        """What missing and unseen cells are imputed from."""
+        pmf = LevelPMF.independent(self.encoding) if self.pmf is None else self.pmf
+        return Imputation(pmf, self.imputation_factor)
 
     def values(self, codes: NDArray[Any], fractions: NDArray[Any], n_threads: int = 1) -> Array:
         """Values (D, M, K) of every draw at encoded rows.
 
-        Each draw imputes missing cells at other quantiles of their PMF, so the variance between the draws includes what
-        missing cells leave open. The weighted mean of the draws equals the expectation.
+        Each draw imputes missing cells at other quantiles of their PMF, so the variance between the draws includes that
+        of the system over the missing cells. The weighted mean of the draws equals the expectation.
         """
         rows = Cells(codes, np.asarray(fractions, np.float32), self.encoding.levels, self.encoding.known)
         incomplete = rows.take(rows.incomplete)

@@ -150,7 +150,8 @@ def collect(sampling: Sampling, table: Table, max_rank: int) -> Collected:
             counts.append(len(some))
         groups.append(Draws.of(encoding.modes, cpds, parameters, np.array(of_draws)))
     pmf = sampling.treatment.pmf
-    posterior = Posterior(tuple(groups), common, likelihood, None if pmf is None else pmf.on(common))
+    joint = None if pmf is None else pmf.on(common)
+    posterior = Posterior(tuple(groups), common, likelihood, joint, sampling.pilot.imputation_factor)
     watched = table.first(_WATCHED_ROWS)
     rows = common.encode(watched.X, len(watched))
     standardised = (posterior.expected_values(rows.codes, rows.fractions) - centre) / scale

@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._kernels.threads import Workers
-from csid.data.problem import Problem
 from csid.data.table import LocalTable, Table, present
 from csid.inference.jobs import ChainOptions, Job, Runner, model_of, new_job
 from csid.inference.stacking import chains_per_prior, largest_weights, stack_densities, stack_means
 from csid.inference.state import Chain
 from csid.inference.treatments import EncodedFold, FoldEncoder, Treatment
 from csid.likelihoods import Likelihood
-from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.calibration import Calibration, fit_imputation_factor
 from csid.likelihoods.mixture import Mixture
-from csid.missing.level_pmf import LevelPMF, expected_values, imputed_values
+from csid.missing.hidden_cells import with_hidden_cells
+from csid.missing.level_pmf import Imputation, LevelPMF, expected_values, imputed_values
 from csid.priors.catalogue import PriorSpec, weights_for_few_rows
+from csid.tensor.cells import Cells
 
 Array = NDArray[np.float64]
 
@@ -30,6 +31,7 @@ _FEWEST_INCOMPLETE = 5
 _LARGEST_GAIN = 0.5
 _FEWEST_CHAINS, _FEWEST_DRAWS = 2, 6
 _STANDARD_ERRORS = 2.0
+_FEWEST_TO_CALIBRATE, _HIDDEN_ROWS = 50, 500
 
 
 class PilotPlan(NamedTuple):
@@ -74,30 +76,53 @@ class HeldOutDraws(NamedTuple):
 
     values : (D, R, K) model values; parameters : (D, R or 1, K) each, of the likelihood, by name.
     incomplete : (R,) whether a row lacks a cell.
+    hidden : (D, H, K) model values at the first rows of each fold, with some of their cells hidden.
     """
 
     values: Array
     parameters: dict[str, Array]
     incomplete: NDArray[np.bool_]
+    hidden: Array
 
     @classmethod
-    def at(cls, rows: Problem, jobs: Sequence[Job], fold: EncodedFold) -> "HeldOutDraws":
-        values, likelihood = values_at(rows, [job.chain for job in jobs], fold), jobs[0].model.likelihood
+    def at(cls, fold: EncodedFold, jobs: Sequence[Job], hide: int, seed: int) -> "HeldOutDraws":
+        """The draws of some chains at the held-out rows of their fold.
+
+        hide : the number of rows with hidden cells; seed : of imputed cells.
+        """
+        chains, likelihood = [job.chain for job in jobs], jobs[0].model.likelihood
+        rows = present(fold.held_out)
+        values = values_at(rows.cells, chains, fold, seed)
         zero, one = np.zeros(rows.n_outputs), np.ones(rows.n_outputs)
         kept = [likelihood.parameters_in_units(draw.parameters, zero, one) for job in jobs for draw in job.chain.draws]
         stacked = {name: np.array([each[name] for each in kept])[:, None, :] for name in kept[0]}
         own = {name: np.broadcast_to(array, values.shape) for name, array in stacked.items()}
-        return cls(values, own, np.isin(np.arange(rows.n_rows), rows.cells.incomplete))
+        some = with_hidden_cells(rows.cells.take(np.arange(min(hide, rows.n_rows))), np.random.default_rng(0))
+        hidden = values_at(some, chains, fold, seed)
+        return cls(values, own, np.isin(np.arange(rows.n_rows), rows.cells.incomplete), hidden)
 
     @classmethod
     def join_rows(cls, parts: Sequence["HeldOutDraws"]) -> "HeldOutDraws":
         """Join the held-out rows of parts with the same number of draws."""
-        return cls(*_concatenated(parts, axis=1), np.concatenate([part.incomplete for part in parts]))
+        incomplete = np.concatenate([part.incomplete for part in parts])
+        return cls(*_concatenated(parts, axis=1), incomplete, np.concatenate([part.hidden for part in parts], axis=1))
 
     @classmethod
     def join_draws(cls, parts: Sequence["HeldOutDraws"]) -> "HeldOutDraws":
         """Join the draws of parts with the same held-out rows."""
-        return cls(*_concatenated(parts, axis=0), parts[0].incomplete)
+        hidden = np.concatenate([part.hidden for part in parts])
+        return cls(*_concatenated(parts, axis=0), parts[0].incomplete, hidden)
+
+    def take(self, rows: NDArray[np.bool_]) -> "HeldOutDraws":
+        """Some of the held-out rows."""
+        parameters = {name: array[:, rows] for name, array in self.parameters.items()}
+        return self._replace(values=self.values[:, rows], parameters=parameters, incomplete=self.incomplete[rows])
+
+    def with_hidden(self, rows: NDArray[np.bool_]) -> "HeldOutDraws":
+        """With cells of these rows hidden, all for which `hidden` has values."""
+        values = self.values.copy()
+        values[:, rows] = self.hidden
+        return self._replace(values=values, incomplete=self.incomplete | rows)
 
     @property
     def mean(self) -> Array:
@@ -107,6 +132,10 @@ class HeldOutDraws(NamedTuple):
         """The predictive distribution of these rows. weights : (D,) of the draws, equal by default."""
         D = len(self.values)
         return likelihood.predictive(self.values, self.parameters, np.full(D, 1.0 / D) if weights is None else weights)
+
+    def noise_fractions(self, predictive: Mixture) -> Array:
+        """For each incomplete row the part of its variance that is noise, (R, K); 1 for complete rows."""
+        return np.where(self.incomplete[:, None], predictive.noise_variance / predictive.variance, 1.0)
 
     def log_density(self, likelihood: Likelihood, truth: Array) -> Array:
         """Log predictive density (R,) of the true targets (R, K), summed over outputs."""
@@ -123,11 +152,13 @@ class PilotResult(NamedTuple):
     """The result of a pilot, for standardised targets.
 
     weights : (S,) stacking weights of the priors; error : (K,) held-out mean squared error, if known.
+    imputation_factor : (K,) calibration factor of the spread of the draws at rows with missing cells.
     """
 
     weights: Array
     calibration: Calibration
     error: Array | None
+    imputation_factor: Array
 
 
 class Trial(NamedTuple):
@@ -213,6 +244,8 @@ class Pilot:
         """Stacking weights of the priors. Priors that use the held-out error run last, with the best error so far."""
         own_seeds = seeds.spawn(len(specs))
         first = self._trial(treatment, self.folds, specs[0], seeds)
+        incomplete = len(present(first.encoders[0](specs[0]).held_out).cells.incomplete) * len(self.folds)
+        hide = 0 if incomplete >= _FEWEST_TO_CALIBRATE else math.ceil(_HIDDEN_ROWS / len(self.folds))
         different = _distinct(specs, first.encoders[0])
         draws: dict[int, HeldOutDraws] = {}
         error: Array | None = None
@@ -221,21 +254,29 @@ class Pilot:
             if not stage:
                 continue
             trials = [first._replace(spec=specs[at], seed=own_seeds[at]) for at in stage]
-            found = self._draws(trials, error, "pilot chains")
+            found = self._draws(trials, error, "pilot chains", hide)
             draws |= dict(zip(stage, found, strict=True))
             if error is None:
-                of_each = [self._errors(each.predictive(self.likelihood), each.incomplete) for each in found]
-                error = min(of_each, key=np.sum)
+                error = min((self._errors(each, each.predictive(self.likelihood)) for each in found), key=np.sum)
         each = [draws[at] for at in different]
         weights = np.zeros(len(specs))
         weights[different] = self._stacking_weights(each, weights_for_few_rows([specs[at] for at in different]))
         counts = [len(one.values) for one in each]
         of_draws = np.repeat(weights[different] / counts, counts)
-        predictive = HeldOutDraws.join_draws(each).predictive(self.likelihood, of_draws)
-        error = self._errors(predictive, each[0].incomplete)
-        narrower = np.sqrt(1.0 - self._gain(np.array([one.mean for one in each]), weights[different], error))
-        calibration = self.likelihood.fit_calibration(predictive, self.truth).times(narrower)
-        return PilotResult(weights, calibration, error)
+        joined = HeldOutDraws.join_draws(each)
+        predictive = joined.predictive(self.likelihood, of_draws)
+        error = self._errors(joined, predictive)
+        fractions = joined.noise_fractions(predictive)
+        means = np.array([one.mean for one in each])
+        narrower = np.sqrt(1.0 - self._gain(means, weights[different], error, fractions))
+        calibration = self.likelihood.fit_calibration(predictive, self.truth, fractions)
+        lacking = joined.incomplete
+        if hide:
+            lacking = np.concatenate([np.arange(len(fold)) < hide for fold in self.folds])
+            joined = joined.with_hidden(lacking)
+        imputed = joined.take(lacking).predictive(self.likelihood, of_draws)
+        factor = fit_imputation_factor(imputed, self.truth[lacking], calibration)
+        return PilotResult(weights, calibration.times(narrower), error, factor)
 
     def _trial(
         self,
@@ -247,13 +288,16 @@ class Pilot:
         encoders = [treatment.encoder(self.table.holding_out(fold)) for fold in folds]
         return Trial(encoders, spec, treatment.likelihood_power, seed)
 
-    def _draws(self, trials: Sequence[Trial], error: Array | None, label: str) -> list[HeldOutDraws]:
+    def _draws(
+        self, trials: Sequence[Trial], error: Array | None, label: str, hide: int = 0
+    ) -> list[HeldOutDraws]:
         """The draws of each trial, chain by chain, at the held-out rows of all its folds.
 
         error : (K,) held-out mean squared error, if known. All trials have the same number of folds.
+        hide : the number of rows of each fold that are also predicted with hidden cells.
         """
         jobs: list[list[Job]] = []
-        held_out: list[tuple[Problem, EncodedFold]] = []
+        used: list[tuple[EncodedFold, int]] = []
         for encoders, spec, power, seed in trials:
             numbers = seed.generate_state(2 * len(encoders) * self.plan.chains).reshape(len(encoders), -1, 2)
             for encoder, of_fold in zip(encoders, numbers.tolist(), strict=True):
@@ -261,21 +305,21 @@ class Pilot:
                 model = model_of(fold, spec, self.likelihood, error, power)
                 generators = map(np.random.default_rng, of_fold)
                 jobs.append([new_job(fold, spec, self.options, model, rng) for rng in generators])
-                held_out.append((present(fold.held_out), fold))
+                used.append((fold, of_fold[0][0]))
         self.runner.run([job for group in jobs for job in group], self.plan.burn, self.plan.draws, label)
-        pairs = zip(held_out, jobs, strict=True)
-        by_fold = [HeldOutDraws.at(rows, group, fold) for (rows, fold), group in pairs]
+        by_fold = [HeldOutDraws.at(fold, group, hide, seed) for (fold, seed), group in zip(used, jobs, strict=True)]
         n_folds = len(trials[0].encoders)
         return [HeldOutDraws.join_rows(by_fold[at : at + n_folds]) for at in range(0, len(by_fold), n_folds)]
 
-    def _errors(self, predictive: Mixture, incomplete: NDArray[np.bool_]) -> Array:
-        """Mean squared errors (K,) on the held-out rows, without what missing cells leave open.
+    def _errors(self, draws: HeldOutDraws, predictive: Mixture) -> Array:
+        """Mean squared errors (K,) on the held-out rows, without the variance over missing cells."""
+        noise = draws.noise_fractions(predictive)
+        return self._average((self.truth - predictive.mean) ** 2, noise)
 
-        As in the sampler, an incomplete row counts by the part of its variance that is noise.
-        """
-        noise = np.where(incomplete[:, None], predictive.noise_variance / predictive.variance, 1.0)
-        weights = self.row_weights[:, None] * noise
-        return np.asarray((weights * noise * (self.truth - predictive.mean) ** 2).sum(axis=0) / weights.sum(axis=0))
+    def _average(self, squares: Array, fractions: Array) -> Array:
+        """Means (K,) of squares (R, K) of which a fraction (R, K) is expected to be noise, without the rest."""
+        weights = self.row_weights[:, None] * fractions
+        return np.asarray((weights * fractions * squares).sum(axis=0) / weights.sum(axis=0))
 
     def _losses(self, draws: HeldOutDraws, truth: Array) -> Array:
         """Losses (R,) of held-out rows, by which treatments are compared."""
@@ -291,10 +335,10 @@ class Pilot:
         densities = np.array([one.log_density(self.likelihood, self.truth) for one in each])
         return largest_weights(stack_densities(densities, self.row_weights, target), self.chains)
 
-    def _gain(self, means: Array, weights: Array, error: Array) -> Array:
+    def _gain(self, means: Array, weights: Array, error: Array, fractions: Array) -> Array:
         """The fraction (K,) by which the squared error falls because the fit has more chains than the pilot.
 
-        means : (S, R, K) predictions of the priors, with these weights. With c chains of a prior in the pilot and n in
+        means : (S, R, K) predictions of the priors, with these weights; fractions : see `_average`. With c chains of a prior in the pilot and n in
         the fit, the variance of the stacked mean falls by sum(w^2 (1 - c / n)) times the variance of a prior's mean in
         the pilot, which is estimated by the variance between priors.
         """
@@ -303,7 +347,7 @@ class Pilot:
             return np.zeros(len(error))
         w, of_priors = weights[some], means[some]
         deviations = of_priors - np.tensordot(w, of_priors, 1)
-        between = np.average(np.tensordot(w, deviations**2, 1), axis=0, weights=self.row_weights) / (1.0 - w @ w)
+        between = self._average(np.tensordot(w, deviations**2, 1), fractions) / (1.0 - w @ w)
         more = 1.0 - self.plan.chains / np.array(chains_per_prior(w, self.chains))
         return np.asarray(np.clip(between * (w**2 @ more) / np.maximum(error, 1e-12), 0.0, _LARGEST_GAIN))
 
@@ -317,10 +361,13 @@ def _distinct(specs: Sequence[PriorSpec], encoder: FoldEncoder) -> list[int]:
     return list(found.values())
 
 
-def values_at(problem: Problem, chains: Sequence[Chain], fold: EncodedFold) -> Array:
-    """Values (D, M, K) of the draws of chains at the rows of a problem on the same levels, as a posterior has them."""
-    workers, draws, cells = Workers(), [draw.factors for chain in chains for draw in chain.draws], problem.cells
-    imputation = LevelPMF.independent(fold.encoding) if fold.pmf is None else fold.pmf
-    incomplete = cells.take(cells.incomplete)
+def values_at(cells: Cells, chains: Sequence[Chain], fold: EncodedFold, seed: int) -> Array:
+    """Values (D, M, K) of the draws of chains at rows on the same levels, as a posterior has them.
+
+    seed : of imputed cells.
+    """
+    workers, draws = Workers(), [draw.factors for chain in chains for draw in chain.draws]
+    pmf = LevelPMF.independent(fold.encoding) if fold.pmf is None else fold.pmf
+    imputation, incomplete = Imputation(pmf, np.ones(1), seed), cells.take(cells.incomplete)
     expected = np.mean([expected_values(incomplete, factors, fold.pmf, workers) for factors in draws], axis=0)
     return imputed_values(cells, draws, np.full(len(draws), 1.0 / len(draws)), expected, imputation, workers)

@@ -111,7 +111,8 @@ def _run_pilot(table: Table, options: SamplingOptions, runner: Runner, seeds: np
     if for_few_rows:  # the default is then to draw missing cells
         treatments.sort(key=lambda treatment: treatment.pmf is None)
     equal = np.full(len(some), 1.0 / len(some))
-    result = PilotResult(equal, Calibration.identity(table.header.n_outputs), None)
+    K = table.header.n_outputs
+    result = PilotResult(equal, Calibration.identity(K), None, np.ones(K))
     pilot = Pilot.on(table, options.plan_for(len(table)), options.chains, runner, np.random.default_rng(seeds))
     if pilot is None:
         return Sampling(specs, treatments[0], result, options.chains)
@@ -126,13 +127,15 @@ def _treatments(table: Table, options: SamplingOptions, runner: Runner, rng: np.
     merge = not options.chains.likelihood.augmented
     averaged = Treatment(options.levels, options.interpolation, "marginalize", merge)
     as_level = replace(averaged, missing="level")
-    pmf = None
-    if isinstance(table, LocalTable) and not options.chains.by_blocks and options.missing != "level":
-        pmf = joint_pmf(table, options.pmf_rank, rng, runner.n_threads)
-    powers = () if pmf is None else options.likelihood_powers
-    drawn = [replace(averaged, pmf=pmf, likelihood_power=power) for power in powers]
     if options.missing == "level":
         return [as_level]
+    pmf = None
+    if isinstance(table, LocalTable) and not options.chains.by_blocks:
+        pmf = joint_pmf(table, options.pmf_rank, rng, runner.n_threads)
+        if not any_missing(table.X):
+            return [replace(averaged, pmf=pmf)]
+    powers = () if pmf is None else options.likelihood_powers
+    drawn = [replace(averaged, pmf=pmf, likelihood_power=power) for power in powers]
     if options.missing == "marginalize":
         return drawn or [averaged]
     return [averaged, as_level, *drawn] if options.pmf_rank == "auto" else [*(drawn or [averaged]), as_level]
@@ -141,8 +144,8 @@ def _treatments(table: Table, options: SamplingOptions, runner: Runner, rng: np.
 def joint_pmf(
     table: LocalTable, rank: int | Literal["auto"], rng: np.random.Generator, n_threads: int
 ) -> JointPMF | None:
-    """The joint PMF of the predictors; None for rank 1, and for "auto" when no cell is missing."""
-    if rank == 1 or (rank == "auto" and not any_missing(table.X)):
+    """The joint PMF of the predictors; None for rank 1."""
+    if rank == 1:
         return None
     rows = table.take(table.train)
     header = table.header

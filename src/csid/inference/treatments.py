@@ -22,7 +22,8 @@ class EncodedFold(NamedTuple):
 
     train : training rows, in memory or mapped from a code file; of rows on a cluster, a sample.
     elsewhere : all training rows, if they are on a cluster.
-    pmf : joint PMF from which missing cells are drawn; None to average over them.
+    pmf : joint PMF from which missing cells are drawn; None for the product of the marginals, over which they are
+        averaged.
     """
 
     encoding: Encoding
@@ -47,7 +48,8 @@ class Treatment:
     levels : the largest number of levels of a numeric predictor, or "auto" for that of the prior, but above 32 at most
         one for every 8 rows.
     merge : whether to merge rows on the same cell, which requires that all rows have the same noise.
-    pmf : joint PMF of the predictors, from which missing cells are drawn; None to average over them.
+    pmf : joint PMF of the predictors, from which missing cells are drawn; None for the product of the marginals, over
+        which they are averaged. On a complete table it serves predictions alone.
     likelihood_power : the power, from 0 to 1, of the likelihood of a row's target when its missing cells are drawn.
     """
 
@@ -84,6 +86,6 @@ class Treatment:
     def _merge_and_sort(self, problem: Problem) -> Problem:
         """Merge repeated cells, and sort the rows by cell, so that their original order does not matter.
 
-        With missing cells rows are not merged: what these leave open adds to the variance of each row on its own.
+        Rows are not merged if any cell is missing: each incomplete row has a variance of its own.
         """
         return sort_by_cell(merge_repeated_cells(problem) if self.merge and not problem.any_incomplete else problem)

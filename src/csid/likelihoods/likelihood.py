@@ -98,8 +98,8 @@ class Likelihood(ABC):
         """
 
     @abstractmethod
-    def fit_calibration(self, predictive: Mixture, truth: Array) -> Calibration:
-        """Fit the calibration of predictive distributions to held-out targets (M, K)."""
+    def fit_calibration(self, predictive: Mixture, truth: Array, weights: Array) -> Calibration:
+        """Fit the calibration of predictive distributions to held-out targets (M, K), with weights (M, K)."""
 
     def noise_variance(self, parameters: Mapping[str, Array], weights: Array) -> Array:
         """Variance (K,) of an observation given the system's value; zero if it is not the same for all rows."""

@@ -103,8 +103,8 @@ class LocationScale(Likelihood):
         noise = parameters["noise"]
         return Mixture(values, noise if noise.ndim == 3 else noise[:, None, :], weights, self)
 
-    def fit_calibration(self, predictive: Mixture, truth: Array) -> Calibration:
-        return fit_calibration(predictive, truth)
+    def fit_calibration(self, predictive: Mixture, truth: Array, weights: Array) -> Calibration:
+        return fit_calibration(predictive, truth, weights)
 
     def noise_variance(self, parameters: Mapping[str, Array], weights: Array) -> Array:
         return np.asarray(self.variance_of_one * (weights @ parameters["noise"] ** 2))

@@ -17,13 +17,30 @@ from csid.missing.level_pmf import LevelPMF
 Array = NDArray[np.float64]
 
 _MOST_BINS = 32
-_RANKS = (2, 4, 8, 16, 32, 64, 128)
-_BANDWIDTHS, _RANK_FOR_BANDWIDTH = (0, 1, 2, 4, 8), 16
-_FACTOR_ROWS, _FACTOR_BANDWIDTH, _LOADING_SCALE = (10.0, 50.0), 4, 1.5
+_RANK_FOR_BANDWIDTH = 16
+_FACTOR_BANDWIDTH, _LOADING_SCALE = 4, 1.5
 _SWEEPS = 60
-_ROWS_TO_CHOOSE, _ROWS_TO_FIT = 10_000, 100_000
 _HELD_OUT = 0.2
 _LEAST_MASS = 1e-9
+
+
+class Search(NamedTuple):
+    """The hyperparameters to try, and the most rows to choose them by and to fit them to.
+
+    failures : ranks in a row without improvement after which the search for the rank ends.
+    """
+
+    bandwidths: tuple[int, ...]
+    ranks: tuple[int, ...]
+    factor_rows: tuple[float, ...]
+    failures: int
+    rows_to_choose: int
+    rows_to_fit: int
+
+
+_THOROUGH = Search((0, 1, 2, 4, 8), (2, 4, 8, 16, 32, 64, 128), (10.0, 50.0), 2, 10_000, 100_000)
+_QUICK = Search((0, 2, 8), (8, 32, 128), (50.0,), 1, 4_000, 20_000)
+"""Where no training cell is missing, the fit itself does not need the classes; new rows may."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +81,7 @@ def fit_joint_pmf(
 ) -> JointPMF | None:
     """Fit the classes to a table. Rank "auto" maximises the likelihood of held-out rows.
 
-    Returns None for a single class, which adds nothing to the marginals, and for "auto" when no cell is missing.
+    Returns None for a single class, which adds nothing to the marginals.
 
     Parameters
     ----------
@@ -77,13 +94,14 @@ def fit_joint_pmf(
     everyone = np.arange(n_rows)
     levels = Levels(_MOST_BINS, "constant", "marginalize")
     encoding, rows = fit_encoding(X, n_rows, names, weights, everyone, levels, categorical)
-    if rank == "auto" and not (rows.codes == encoding.levels).any():
-        return None
+    complete = not (rows.codes == encoding.levels).any()
+    search = _QUICK if rank == "auto" and complete else _THOROUGH
     marginals = [(p + _LEAST_MASS) / (p + _LEAST_MASS).sum() for p in encoding.marginals]
     ordered = [mode.n_ordered > 0 for mode in encoding.modes]
     order = rng.permutation(n_rows)
-    held_out, train = np.split(order[:_ROWS_TO_CHOOSE], [int(_HELD_OUT * min(n_rows, _ROWS_TO_CHOOSE))])
-    if len(held_out) == 0:
+    most = search.rows_to_choose
+    held_out, train = np.split(order[:most], [int(_HELD_OUT * min(n_rows, most))])
+    if len(held_out) == 0 or len(names) == 1:
         return None
     seed = int(rng.integers(2**63))
     with Workers(n_threads) as workers:
@@ -101,10 +119,10 @@ def fit_joint_pmf(
         def likelihood(options: ClassOptions) -> float:
             return fitted(train, options).log_likelihood(cells, weights[held_out], workers)
 
-        best = _most_likely(likelihood, None if rank == "auto" else int(rank))
+        best = _most_likely(likelihood, search, None if rank == "auto" else int(rank))
         if best.rank == 1 and rank == "auto" and rows_are_few(n_rows, len(names)):
-            best = ClassOptions(_RANK_FOR_BANDWIDTH, _FACTOR_BANDWIDTH, _FACTOR_ROWS[-1])
-        return None if best.rank == 1 else JointPMF(encoding.modes, fitted(order[:_ROWS_TO_FIT], best))
+            best = ClassOptions(_RANK_FOR_BANDWIDTH, _FACTOR_BANDWIDTH, search.factor_rows[-1])
+        return None if best.rank == 1 else JointPMF(encoding.modes, fitted(order[: search.rows_to_fit], best))
 
 
 class ClassOptions(NamedTuple):
@@ -125,25 +143,25 @@ class ClassOptions(NamedTuple):
         return ClassPrior.one_factor(bins, loadings, self.rank, self.factor_rows)
 
 
-def _most_likely(likelihood: Callable[[ClassOptions], float], rank: int | None) -> ClassOptions:
+def _most_likely(likelihood: Callable[[ClassOptions], float], search: Search, rank: int | None) -> ClassOptions:
     """The options with the highest likelihood of held-out rows; one class if none beats independent predictors."""
     trial_rank = _RANK_FOR_BANDWIDTH if rank is None else rank
-    bandwidth = max(_BANDWIDTHS, key=lambda bandwidth: likelihood(ClassOptions(trial_rank, bandwidth)))
-    best_rank = trial_rank if rank is not None else _best_rank(lambda R: likelihood(ClassOptions(R, bandwidth)))
+    bandwidth = max(search.bandwidths, key=lambda bandwidth: likelihood(ClassOptions(trial_rank, bandwidth)))
+    best_rank = trial_rank if rank is not None else _best_rank(lambda R: likelihood(ClassOptions(R, bandwidth)), search)
     candidates = [ClassOptions(best_rank, bandwidth)]
-    candidates += [ClassOptions(trial_rank, _FACTOR_BANDWIDTH, rows) for rows in _FACTOR_ROWS]
+    candidates += [ClassOptions(trial_rank, _FACTOR_BANDWIDTH, rows) for rows in search.factor_rows]
     return max(candidates, key=lambda options: likelihood(options) if options.rank > 1 else 0.0)
 
 
-def _best_rank(likelihood: Callable[[int], float]) -> int:
-    """The rank with the highest likelihood of held-out rows. The search ends after two ranks without improvement."""
+def _best_rank(likelihood: Callable[[int], float], search: Search) -> int:
+    """The rank with the highest likelihood of held-out rows."""
     best, value, failures = 1, 0.0, 0  # zero is the likelihood of independent predictors
-    for rank in _RANKS:
+    for rank in search.ranks:
         found = likelihood(rank)
         if found > value:
             best, value, failures = rank, found, 0
         else:
             failures += 1
-        if failures == 2:
+        if failures == search.failures:
             break
     return best

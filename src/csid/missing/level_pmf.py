@@ -8,6 +8,7 @@ With the classes of `latent_classes`, and O the observed predictors of a row,
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,15 +143,27 @@ def expected_values(cells: Cells, factors: Factors, pmf: LevelPMF | None, worker
     return values
 
 
-def quantiles_of_draws(n_draws: int, n_modes: int) -> Array:
+def quantiles_of_draws(n_draws: int, n_modes: int, seed: int = 0) -> Array:
     """Quantiles (D, N + 1) at which each draw imputes class and cells: a Latin hypercube, the same in every call."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     order = rng.permuted(np.tile(np.arange(n_draws), (n_modes + 1, 1)), axis=1).T
     return np.asarray((order + rng.random(order.shape)) / n_draws)
 
 
+class Imputation(NamedTuple):
+    """What missing cells are imputed from.
+
+    factor : (K,) or (1,), the calibration factor of the spread of the draws at incomplete rows.
+    seed : of the quantiles at which draws impute.
+    """
+
+    pmf: LevelPMF
+    factor: Array
+    seed: int = 0
+
+
 def imputed_values(
-    cells: Cells, draws: Sequence[Factors], weights: Array, expected: Array, pmf: LevelPMF, workers: Workers
+    cells: Cells, draws: Sequence[Factors], weights: Array, expected: Array, imputation: Imputation, workers: Workers
 ) -> Array:
     """Values (D, M, K) of draws, each with missing cells imputed at other quantiles of their PMF.
 
@@ -160,13 +173,14 @@ def imputed_values(
     """
     if not len(cells.incomplete):
         return np.array([values_of_rows(cells, factors, workers) for factors in draws])
-    rows, incomplete = cells.incomplete, cells.take(cells.incomplete)
+    pmf, rows, incomplete = imputation.pmf, cells.incomplete, cells.take(cells.incomplete)
     probabilities = class_probabilities(pmf.class_logits(incomplete.codes, incomplete.fractions, workers))
-    quantiles = quantiles_of_draws(len(draws), cells.n_modes)
+    quantiles = quantiles_of_draws(len(draws), cells.n_modes, imputation.seed)
     values = np.empty((len(draws), cells.n_rows, len(draws[0].V)))
     codes = cells.codes.copy(order="F")
     for each, factors, u in zip(values, draws, quantiles, strict=True):
         codes[rows] = pmf.impute(incomplete.codes, probabilities, u)
         each[:] = values_of_rows(cells.with_codes(codes), factors, workers)
-    values[:, rows] += expected - np.tensordot(weights, values[:, rows], 1)
+    deviations = values[:, rows] - np.tensordot(weights, values[:, rows], 1)
+    values[:, rows] = expected + imputation.factor * deviations
     return values
