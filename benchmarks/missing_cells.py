@@ -1,6 +1,6 @@
 """Predictive intervals of rows with missing cells: their coverage, beside that of the same rows without gaps.
 
-    python benchmarks/missing_cells.py [--splits 1] [--effort default] [task ...]     # resumes; results/missing_cells.csv
+    python benchmarks/missing_cells.py [--splits 1] [--effort default] [task ...]   # resumes; results/missing_cells.csv
 
 30 % of the cells are hidden, in training and test rows or in test rows only. The test rows are predicted twice: with
 hidden cells, and complete.

@@ -59,26 +59,28 @@ def test_the_components_of_the_tensor_are_those_of_the_draws(kind: str) -> None:
     assert_allclose(draws.weights @ draws.bias, described.bias)
 
 
-@pytest.mark.parametrize("kind", JOINT_KINDS)
+@pytest.mark.parametrize("kind", [*BAYESIAN_KINDS, "als, joint"])
 def test_draws_fill_in_missing_cells_as_the_posterior_does(kind: str) -> None:
     model = fitted(kind)
     classes = describe(model).classes
     assert classes is not None
-    assert classes.pmf.classes.rank == 4
+    C = classes.pmf.classes.rank
+    assert (C, classes.conditional) == ((4, True) if kind in JOINT_KINDS else (1, False))
     if kind not in BAYESIAN_KINDS:
-        assert classes.drawn.shape == (5, 0, 4)
+        assert classes.drawn.shape == (5, 0, C)
         return
     posterior = model.posterior_
     draws, N = posterior.draws, len(classes.pmf.levels)
-    assert classes.drawn.shape == (N, len(draws), 4)
+    assert classes.drawn.shape == (N, len(draws), C)
     nothing = np.asarray(classes.pmf.levels, np.uint16)[None, :]
     fractions = np.zeros((0, N), np.float32)
     found = posterior.values(nothing, fractions)[:, 0]
-    of_row = np.minimum(np.searchsorted(classes.pmf.classes.weights.cumsum(), classes.quantiles), 3)
+    of_row = np.minimum(np.searchsorted(classes.pmf.classes.weights.cumsum(), classes.quantiles), C - 1)
     filled = [classes.drawn[:, d, c][None, :].astype(np.uint16) for d, c in enumerate(of_row)]
     expected = np.array([draw.evaluate(codes, fractions)[0] for draw, codes in zip(draws, filled, strict=True)])
     weights = posterior.weights
-    assert_allclose(found - weights @ found, expected - weights @ expected, rtol=1e-9, atol=1e-9)
+    deviations = classes.imputation_factor * (expected - weights @ expected)
+    assert_allclose(found - weights @ found, deviations, rtol=1e-9, atol=1e-9)
 
 
 def test_other_estimators_are_refused() -> None:

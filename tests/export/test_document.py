@@ -40,8 +40,8 @@ def _place(predictor: dict[str, Any], value: Any) -> tuple[int, float] | None:
     return i, float(np.float32((x - grid[i]) / (grid[i + 1] - grid[i])))
 
 
-def _observed_rows(document: dict[str, Any], row: dict[str, Any]) -> list[Array | None]:
-    """Rows of the factors; None for cells that `classes` impute."""
+def _rows(document: dict[str, Any], row: dict[str, Any], impute: bool) -> list[Array | None]:
+    """Rows of the factors. impute : None for missing and unseen cells."""
     found: list[Array | None] = []
     for predictor in document["predictors"]:
         rows, value = np.array(predictor["rows"]), row[predictor["name"]]
@@ -49,7 +49,7 @@ def _observed_rows(document: dict[str, Any], row: dict[str, Any]) -> list[Array 
         if place is not None:
             i, t = place
             found.append(rows[i] + t * (rows[i + 1] - rows[i]) if t else rows[i])
-        elif "classes" in document:
+        elif impute:
             found.append(None)
         else:
             found.append(rows[predictor["missing" if value is None or value != value else "unseen"]])
@@ -68,10 +68,11 @@ def _probabilities(document: dict[str, Any], row: dict[str, Any]) -> Array:
 
 def _components(document: dict[str, Any], row: dict[str, Any]) -> tuple[Array, Array]:
     """For the prediction, and for the draws."""
-    rows = _observed_rows(document, row)
-    observed = np.prod([each for each in rows if each is not None] or [np.ones(len(document["V"][0]))], axis=0)
+    plain = np.prod(_rows(document, row, impute=False), axis=0)
+    rows = _rows(document, row, impute="classes" in document)
     if all(each is not None for each in rows):
-        return observed, observed
+        return plain, plain
+    observed = np.prod([each for each in rows if each is not None] or [np.ones(len(document["V"][0]))], axis=0)
     classes, probabilities = document["classes"], _probabilities(document, row)
     trios = zip(document["predictors"], classes["predictors"], rows, strict=True)
     missing = [(np.array(one["rows"])[: len(told["bins"])], told) for one, told, each in trios if each is None]
@@ -89,7 +90,7 @@ def _components(document: dict[str, Any], row: dict[str, Any]) -> tuple[Array, A
     for r, d in enumerate(owners):
         for factor, told in missing:
             drawn[r] *= factor[told["drawn"][d][chosen[d]], r]
-    return expected, drawn
+    return expected if classes["conditional"] else plain, drawn
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -116,17 +117,20 @@ def test_its_mixtures_have_the_quantiles_of_the_model(kind: str) -> None:
         mean = document["bias"] + V @ expected
         sums = np.add.reduceat(V * drawn, np.cumsum([0, *posterior["ranks"][:-1]]), axis=1).T
         centres = posterior["bias"] + sums / weights[:, None]
-        centres += mean - weights @ centres
+        incomplete = any(each is None for each in _rows(document, row, impute=True))
+        factor = document["classes"]["imputation_factor"] if incomplete else 1.0
+        centres = mean + factor * (centres - weights @ centres)
         logs = [np.interp(*each) for each in zip(mean, posterior["knots"], posterior["log_factors"], strict=True)]
         z = ((upper - mean) / np.exp(logs) - (centres - mean)) / posterior["noise"]
         assert_allclose(weights @ noise.cdf(z), 0.95, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_classes_are_there_only_with_a_joint_pmf(kind: str) -> None:
+def test_classes_are_there_with_draws_or_a_joint_pmf(kind: str) -> None:
     document = _document(kind)
-    assert ("classes" in document) == (kind in JOINT_KINDS)
-    assert document["version"] == 2
+    assert ("classes" in document) == (kind in JOINT_KINDS + BAYESIAN_KINDS)
+    assert "classes" not in document or document["classes"]["conditional"] == (kind in JOINT_KINDS)
+    assert document["version"] == 3
 
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)
@@ -142,7 +146,7 @@ def test_a_reader_of_older_documents_averages_by_the_marginals(kind: str) -> Non
 
 def test_numbers_keep_all_their_digits() -> None:
     described, document = describe(fitted("bayes")), _document("bayes")
-    assert (document["format"], document["version"]) == ("csid", 2)
+    assert (document["format"], document["version"]) == ("csid", 3)
     assert document["producer"].startswith("csid ")
     for predictor, told in zip(described.predictors, document["predictors"], strict=True):
         assert told["name"] == predictor.name

@@ -167,5 +167,5 @@ def test_intervals_need_draws_and_a_probability(joint: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bayes", "bayes, joint"])
-def test_code_for_a_joint_pmf_is_there_only_with_one(kind: str) -> None:
-    assert ("class ConditionalModel" in to_python(fitted(kind))) == (kind in JOINT_KINDS)
+def test_code_for_missing_cells_is_there_with_intervals_or_a_joint_pmf(kind: str) -> None:
+    assert ("class ConditionalModel" in to_python(fitted(kind))) == (kind in JOINT_KINDS + BAYESIAN_KINDS)

@@ -60,7 +60,7 @@ class Problem:
     marginals : N arrays p_n (I_n,), the rank-one PMF.
     within : (K,) sums of squares within merged cells, constant in the factors.
     given_weight : sum of the sample weights, if a likelihood has multiplied them; else None.
-    gap_weights : (M,) factors by which missing cells have reduced the weights; None if they have not. See `tensor.gaps`.
+    gap_weights : (M,) factors by which missing cells have reduced the weights, if they have; else None. See `Gaps`.
     """
 
     cells: Cells

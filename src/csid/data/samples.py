@@ -57,7 +57,7 @@ class RowSums(Protocol):
     def noise_sums(self, factors: Factors) -> tuple[Array, float]:
         """Weighted sums of squared residuals (K,) that are due to noise, and the number of observations they stand for.
 
-        With missing cells, whose spread is in the residuals too, a row counts by the part of its variance that is noise.
+        The residual of an incomplete row also varies with its missing cells: it counts by the fraction that is noise.
         """
 
 

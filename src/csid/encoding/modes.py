@@ -89,7 +89,7 @@ class CategoricalMode:
     @property
     def n_known(self) -> int:
         """The number of levels of observed cells. A larger code is that of a missing or unseen one."""
-        return self.n_levels - self.missing_level
+        return max(1, len(self.categories))
 
     @property
     def level_names(self) -> list[Any]:

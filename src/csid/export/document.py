@@ -1,8 +1,8 @@
 """A model as a JSON document, with all its digits: enough to predict in any language.
 
-Version 2 is an object with these members; `R` is the rank, `K` the number of outputs, `D` the number of draws:
+Version 3 is an object with these members; `R` is the rank, `K` the number of outputs, `D` the number of draws:
 
-format, version   "csid" and 2
+format, version   "csid" and 3
 producer          the library that wrote it
 predictors        for each column, in order, an object with its "name" and
     kind              "number" or "category"
@@ -22,10 +22,13 @@ posterior         null, or an object with
     bias, noise       D rows of K numbers
     likelihood        an object with its "name": "gaussian", or "student_t" with its "degrees_of_freedom"
     knots, log_factors   K rows of P numbers
-classes           only of a model with a joint PMF of its predictors, which is a mixture of C classes: an object with
+classes           of a model with a posterior or a joint PMF of its predictors, which is a mixture of C classes, one if
+                  predictors are independent: an object with
+    conditional       whether the prediction of a row with missing cells uses the classes
     weights           C numbers
     least             a probability
     quantiles         D numbers
+    imputation_factor K numbers
     predictors        for each column, in order, an object with
         bins              for each level or category, the index of its bin
         lifts             for each bin, C numbers
@@ -46,14 +49,16 @@ linear between them and constant beyond.
 
 With `classes`, this holds for rows without missing cells; an unseen category counts as missing. In other rows, the
 probability of class c is proportional to `weights[c]` times `lifts[b][c]` of all observed cells, b the bin of the
-nearest level (the upper one if t > 1/2). The prediction is the mean, by these probabilities, of the predictions in the
-classes, where the row of a missing cell is the mean of the rows of the levels i, with weights proportional to
-`marginal[i]` times `lifts[bins[i]][c]`. Classes less probable than `least` are left out of that mean. In draw d, the
-row is of the first class c at which the cumulative probability (of all classes) reaches `quantiles[d]`, and a missing
-cell has the level `drawn[d][c]`. The same number is added to the centres of all draws, so that their mean, by the
-weights of the draws, is the prediction.
+nearest level (the upper one if t > 1/2). If `conditional`, the prediction is the mean, by these probabilities, of the
+predictions in the classes, where the row of a missing cell is the mean of the rows of the levels i, with weights
+proportional to `marginal[i]` times `lifts[bins[i]][c]`; classes less probable than `least` are left out of that mean.
+Otherwise the row of a missing cell is that at `missing`, of an unseen category that at `unseen`. In draw d, the row is
+of the first class c at which the cumulative probability (of all classes) reaches `quantiles[d]`, and a missing cell has
+the level `drawn[d][c]`. Deviations of the centres from their mean, by the weights of the draws, are multiplied by
+`imputation_factor[j]`, and the same number is added to all, so that their mean is the prediction.
 
-Version 1 differs in names and in the likelihood. It had `shares` for `weights`, also of the classes, and `logs` for
+In version 2, only models with a joint PMF have `classes`, which are `conditional` with an `imputation_factor` of 1.
+Version 1 also differs in names and in the likelihood. It had `shares` for `weights`, also of the classes, and `logs` for
 `log_factors`. In place of `likelihood` it had `degrees_of_freedom`: 4 for Student's t, null for normal noise.
 """
 
@@ -65,7 +70,7 @@ from csid.export.description import describe
 from csid.fitted.description import DescribedClasses, DescribedDraws, ModelDescription, NumericPredictor, Predictor
 from csid.fitted.model import Model
 
-VERSION = 2
+VERSION = 3
 
 
 def to_json(model: Model) -> str:
@@ -82,7 +87,7 @@ def to_json(model: Model) -> str:
     >>> X = np.random.default_rng(0).uniform(size=(50, 2))
     >>> document = json.loads(to_json(CSIDRegressor(rank=2, random_state=0).fit(X, X[:, 0] * X[:, 1])))
     >>> document["format"], document["version"], [predictor["name"] for predictor in document["predictors"]]
-    ('csid', 2, ['x0', 'x1'])
+    ('csid', 3, ['x0', 'x1'])
     """
     return json.dumps(document(describe(model)), allow_nan=False)
 
@@ -141,9 +146,11 @@ def _posterior(draws: DescribedDraws) -> dict[str, Any]:
 def _classes(classes: DescribedClasses) -> dict[str, Any]:
     pmf = classes.pmf
     return {
+        "conditional": classes.conditional,
         "weights": pmf.classes.weights.tolist(),
         "least": classes.least,
         "quantiles": classes.quantiles.tolist(),
+        "imputation_factor": classes.imputation_factor.tolist(),
         "predictors": [
             {"bins": bins.tolist(), "lifts": lifts.tolist(), "marginal": p.tolist(), "drawn": drawn.tolist()}
             for bins, lifts, p, drawn in zip(pmf.bins, pmf.classes.lifts, pmf.marginals, classes.drawn, strict=True)

@@ -37,24 +37,36 @@ def outputs(
     columns : (M, 1) of each predictor, strings where its categories are strings, else doubles.
     single : keep the factors in single precision.
     """
-    draws = model.draws if coverages else None
-    q, drawn = _components(model, draws, columns, single)
-    prediction = q @ np.ascontiguousarray(model.V.T) + model.bias
-    return [prediction] if draws is None else [prediction, *_bounds(model, draws, drawn, prediction, coverages)]
+    draws, classes = model.draws if coverages else None, model.classes
+    if classes is None or (draws is None and not classes.conditional):
+        return [_prediction(model, _product(_cells(model.predictors, columns, single)))]
+    known = [each.rows[:count] for each, count in zip(model.predictors, classes.pmf.levels, strict=True)]
+    neutral = [_neutral(*pair) for pair in zip(model.predictors, known, strict=True)]
+    cells = _cells(neutral, columns, single)
+    incomplete = IncompleteRows.of(classes, [cell.nearest() for cell in cells], _product(cells))
+    if classes.conditional:
+        components = incomplete.expected(known, single)
+    else:
+        components = _product(_cells(model.predictors, columns, single))
+    prediction = _prediction(model, components)
+    if draws is None:
+        return [prediction]
+    centres = _centres(model, draws, incomplete.drawn([cell.factor for cell in cells], draws))
+    deviations = (centres - (centres * draws.weights).total(2).then("Unsqueeze", np.array([2]))) * incomplete.factor()
+    return [prediction, *_bounds(model, draws, deviations, prediction, coverages)]
 
 
-def _components(
-    model: ModelDescription, draws: DescribedDraws | None, columns: Sequence[Value], single: bool
-) -> tuple[Value, Value]:
-    """(M, R): the product over predictors of the rows of their factors, for the prediction and for the draws."""
-    if model.classes is None:
-        product = _product([_cell(*pair, single) for pair in zip(model.predictors, columns, strict=True)])
-        return product, product
-    neutral = [replace(each, rows=np.vstack([each.rows[:-1], np.ones(model.V.shape[1])])) for each in model.predictors]
-    cells = [_cell(*pair, single) for pair in zip(neutral, columns, strict=True)]
-    incomplete = IncompleteRows.of(model.classes, [cell.nearest() for cell in cells], _product(cells))
-    expected = incomplete.expected([each.rows[:-1] for each in model.predictors], single)
-    return expected, expected if draws is None else incomplete.drawn([cell.factor for cell in cells], draws)
+def _prediction(model: ModelDescription, components: Value) -> Value:
+    """(M, K), from the products over predictors (M, R) of the rows of their factors."""
+    return components @ np.ascontiguousarray(model.V.T) + model.bias
+
+
+def _neutral(predictor: Predictor, known: Array) -> Predictor:
+    """A predictor whose missing and unseen cells have a row of ones, after the rows of observed cells."""
+    rows = np.vstack([known, np.ones((1, known.shape[1]))])
+    if isinstance(predictor, NumericPredictor):
+        return replace(predictor, rows=rows)
+    return replace(predictor, rows=rows, missing=len(known))
 
 
 @dataclass(frozen=True)
@@ -79,6 +91,10 @@ def _product(cells: Sequence[_Cell]) -> Value:
     for other in others:
         product = product * other
     return product
+
+
+def _cells(predictors: Sequence[Predictor], columns: Sequence[Value], single: bool) -> list[_Cell]:
+    return [_cell(*pair, single) for pair in zip(predictors, columns, strict=True)]
 
 
 def _cell(predictor: Predictor, column: Value, single: bool) -> _Cell:
@@ -119,21 +135,25 @@ def _cell_of_category(predictor: CategoricalPredictor, column: Value, single: bo
     return _Cell(factor, factor.rows(at), at)
 
 
+def _centres(model: ModelDescription, draws: DescribedDraws, components: Value) -> Value:
+    """Values (M, K, D) of the draws, from their components (M, R)."""
+    each = components @ _of_each_draw(model, draws)
+    shape = np.array([0, len(model.bias), len(draws.weights)])
+    return each.then("Reshape", shape) + np.ascontiguousarray(draws.bias.T)
+
+
 def _bounds(
-    model: ModelDescription, draws: DescribedDraws, q: Value, mean: Value, coverages: Sequence[float]
+    model: ModelDescription, draws: DescribedDraws, centres: Value, mean: Value, coverages: Sequence[float]
 ) -> list[Value]:
     """Quantiles of the mixture of the draws' deviations from their mean, times the calibration factor.
 
-    q : components (M, R) of the draws; mean : predictions (M, K).
+    centres : these deviations (M, K, D); mean : predictions (M, K).
     """
-    K, D = len(model.bias), len(draws.weights)
+    K = len(model.bias)
     noise: OnnxNoise = draws.likelihood.onnx()
     levels = np.array([0.5 + side * 0.5 * coverage for coverage in coverages for side in (-1.0, 1.0)])
     wanted, scales = levels[:, None, None], np.ascontiguousarray(draws.noise.T)
 
-    each = (q @ _of_each_draw(model, draws)).then("Reshape", np.array([0, K, D])) + np.ascontiguousarray(draws.bias.T)
-    own = mean if model.classes is None else (each * draws.weights).total(2)  # of imputed cells, not the prediction
-    centres = each - own.then("Unsqueeze", np.array([2]))
     at_levels = centres + noise.ppf(levels)[:, None, None, None] * scales  # of each draw, (Q, M, K, D)
     low, high = (at_levels.then(end, np.array([3]), keepdims=0) for end in ("ReduceMin", "ReduceMax"))
 
@@ -154,7 +174,7 @@ def _bounds(
 
     start = (at_levels * draws.weights).total(3)
     last = start * 0.0 + 2.0  # no excess is larger
-    x, *_ = q.graph.loop(_STEPS, step, [start, low, high, last], [len(levels), None, K])
+    x, *_ = mean.graph.loop(_STEPS, step, [start, low, high, last], [len(levels), None, K])
     bounds = mean + _calibration_factor(draws, mean) * x
     return [bounds.then("Gather", at) for at in range(len(levels))]
 

@@ -82,6 +82,13 @@ class IncompleteRows:
 
         return self._in_place(self.rows.graph.each(self.places, fill, self._observed(), [None, len(draws.owners)]))
 
+    def factor(self) -> Value:
+        """(M, K, 1) by which deviations of the draws are multiplied."""
+        factors = np.asarray(self.classes.imputation_factor)
+        everywhere = self.product.then("Gather", np.array([0]), axis=1) * np.zeros((1, len(factors))) + 1.0
+        here = everywhere.then("Gather", self.rows) * factors
+        return self._scattered(everywhere, here).then("Unsqueeze", np.array([2]))
+
     def _chosen(self) -> Value:
         """Classes (J, D) of the rows in each draw: the last before which the probabilities sum to less than u."""
         before, D = self.probabilities.then("CumSum", 1, exclusive=1), len(self.classes.quantiles)
@@ -97,7 +104,11 @@ class IncompleteRows:
         return self.product.then("Gather", self.rows)
 
     def _in_place(self, components: Value) -> Value:
-        return self.product.then("ScatterND", self.rows.then("Unsqueeze", np.array([1])), components)
+        return self._scattered(self.product, components)
+
+    def _scattered(self, everywhere: Value, here: Value) -> Value:
+        """A matrix with other values in these rows."""
+        return everywhere.then("ScatterND", self.rows.then("Unsqueeze", np.array([1])), here)
 
 
 def _probabilities(classes: DescribedClasses, cells: Value, missing: Value) -> Value:

@@ -1,4 +1,4 @@
-"""The part of an exported module for missing cells that follow a joint PMF of the predictors.
+"""The part of an exported module for missing cells, which follow a PMF of the predictors.
 
 It is exported from its first class on, after the template.
 """
@@ -27,7 +27,7 @@ class PredictorInClasses:
         rows = predictor.rows
         self.rows = [*rows.values(), predictor.missing] if isinstance(rows, dict) else rows
         self.places = type(predictor)(entries, [array("d", [level]) for level in range(entries["rows"])])
-        self.n_levels: int = entries["rows"] - 1
+        self.n_levels: int = entries["missing"]
         self.bins: list[int] = in_classes["bins"]
         self.lifts: list[list[float]] = in_classes["lifts"]
         self.logs = [[math.log(lift) for lift in lifts] for lifts in self.lifts]
@@ -36,7 +36,7 @@ class PredictorInClasses:
         self._means: dict[int, array[float]] = {}
 
     def level(self, value: Any) -> int | None:
-        """The nearest level, the lower one at a midpoint; None for a missing cell."""
+        """The nearest level, the lower one at a midpoint; None for a missing cell or an unseen category."""
         (place,) = self.places.row(value)
         level = math.ceil(place - 0.5)
         return level if level < self.n_levels else None
@@ -53,26 +53,39 @@ class PredictorInClasses:
 
 
 class Completed(Model):
-    """A model at a row whose missing cells are imputed, differently in each draw, shifted to the given means."""
+    """A model at a row whose missing cells are imputed, differently in each draw.
 
-    def __init__(self, model: Model, posterior: dict[str, Any], components: list[float], means: list[float]) -> None:
+    The draws are shifted to the given means, and their deviations from these multiplied by `factors`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        posterior: dict[str, Any],
+        components: list[float],
+        means: list[float],
+        factors: list[float],
+    ) -> None:
         self.__dict__.update(model.__dict__)
         self.components = components
-        shifts = [wanted - found for wanted, found in zip(means, self._means(components))]
-        self.bias = [b + shift for b, shift in zip(self.bias, shifts)]
-        self.posterior = {
-            **posterior,
-            "bias": [[b + shift for b, shift in zip(bias, shifts)] for bias in posterior["bias"]],
-        }
+        found = self._means(components)
+
+        def moved(bias: list[float]) -> list[float]:
+            return [wanted + c * (b - own) for b, own, wanted, c in zip(bias, found, means, factors)]
+
+        self.bias = moved(self.bias)
+        self.V = [array("d", [c * v for v in row]) for row, c in zip(self.V, factors)]
+        self.posterior = {**posterior, "bias": [moved(bias) for bias in posterior["bias"]]}
 
     def _components(self, row: Mapping[str, Any]) -> list[float]:
         return self.components
 
 
 class ConditionalModel(Model):
-    """A model whose missing cells follow a joint PMF, given the other cells of their row.
+    """A model whose missing cells follow a PMF, given the other cells of their row.
 
     The PMF is a mixture of latent classes, in each of which the predictors are independent.
+    conditional : whether predictions use it; otherwise only intervals do.
     """
 
     def __init__(self, document: str, rows: str, noise: UnitNoise | None = None) -> None:
@@ -81,7 +94,9 @@ class ConditionalModel(Model):
         classes = entries["classes"]
         self.modes = list(map(PredictorInClasses, self.predictors, entries["predictors"], classes["predictors"]))
         self.log_weights = [math.log(weight) for weight in classes["weights"]]
+        self.conditional: bool = classes["conditional"]
         self.least: float = classes["least"]
+        self.factors: list[float] = classes["imputation_factor"]
         self.quantiles: list[float] = classes["quantiles"]
 
     def predict_interval(self, row: Mapping[str, Any], coverage: float = 0.9) -> tuple[Any, Any]:
@@ -91,12 +106,12 @@ class ConditionalModel(Model):
             return super().predict_interval(row, coverage)
         means = self._means(self._components(row))
         completed = self._completed(self.posterior["ranks"], row, levels)
-        return Completed(self, self.posterior, completed, means).predict_interval(row, coverage)
+        return Completed(self, self.posterior, completed, means, self.factors).predict_interval(row, coverage)
 
     def _components(self, row: Mapping[str, Any]) -> list[float]:
         """The components at a row, given its observed cells."""
         levels = self._levels(row)
-        if None not in levels:
+        if not self.conditional or None not in levels:
             return super()._components(row)
         observed, missing = self._observed(row, levels), self._missing_in(levels)
         probabilities = [p if p >= self.least else 0.0 for p in self._probabilities(levels)]

@@ -101,17 +101,23 @@ class DescribedDraws:
 
 @dataclass(frozen=True)
 class DescribedClasses:
-    """Latent classes of rows, which make up the joint PMF that missing cells follow.
+    """Latent classes of rows, which make up the PMF that missing and unseen cells follow.
 
-    pmf : C classes, over the levels of the predictors; least : classes with a lower probability are left out of means.
+    pmf : C classes, over the levels of observed cells; one class if predictors are independent.
+    conditional : whether predictions average over missing cells given the observed ones. Otherwise factors have rows
+        for missing and unseen cells, and the classes only matter for draws.
+    least : classes with a lower probability are left out of means.
     quantiles : (D,) the class of a row in a draw is this quantile of its class probabilities.
     drawn : (N, D, C) the level of a missing cell in each draw, given the class of its row.
+    imputation_factor : (K,) by which deviations of the draws from their mean are multiplied at rows with such cells.
     """
 
     pmf: LevelPMF
+    conditional: bool
     least: float
     quantiles: Array
     drawn: NDArray[np.intp]
+    imputation_factor: Array
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,7 @@ class ModelDescription:
     """The tensor f_j(x) = b_j + sum_r V(j, r) prod_n a_n(x)_r, where a_n(x) is a row of the factor of predictor n.
 
     V : (K, R); bias : (K,); draws : of a Bayesian model, else None.
-    classes : for rows with missing cells under a joint PMF. None where the factors have rows for missing cells.
+    classes : for rows with missing or unseen cells, of a model with draws or a joint PMF; else None.
     targets : names of the outputs, if known; missing : words that mark a missing cell in a file.
     """
 
@@ -201,12 +207,16 @@ def _draws(fitted: FittedModel) -> DescribedDraws | None:
 
 
 def _classes(fitted: FittedModel) -> DescribedClasses | None:
-    pmf = fitted.level_pmf
-    if pmf is None:
+    posterior, factor = fitted.posterior, np.ones(fitted.n_outputs)
+    if posterior is not None:
+        pmf, factor = posterior.imputation.pmf, factor * posterior.imputation_factor
+    elif fitted.level_pmf is not None:
+        pmf = fitted.level_pmf
+    else:
         return None
-    D = 0 if fitted.posterior is None else len(fitted.posterior.weights)
+    D = 0 if posterior is None else len(posterior.weights)
     quantiles = quantiles_of_draws(D, len(pmf.levels))
     all_missing, certain = np.tile(pmf.levels.astype(np.uint16), (pmf.classes.rank, 1)), np.eye(pmf.classes.rank)
     drawn = [pmf.impute(all_missing, certain, u) for u in quantiles]
     by_predictor = np.array(drawn, dtype=np.intp).reshape(D, *all_missing.shape).transpose(2, 0, 1)
-    return DescribedClasses(pmf, LEAST_PROBABILITY, quantiles[:, 0], by_predictor)
+    return DescribedClasses(pmf, fitted.pmf is not None, LEAST_PROBABILITY, quantiles[:, 0], by_predictor, factor)

@@ -76,7 +76,7 @@ class HeldOutDraws(NamedTuple):
 
     values : (D, R, K) model values; parameters : (D, R or 1, K) each, of the likelihood, by name.
     incomplete : (R,) whether a row lacks a cell.
-    hidden : (D, H, K) model values at the first rows of each fold, with some of their cells hidden.
+    hidden : (D, H, K) model values at versions of the rows of each fold in turn, with some of their cells hidden.
     """
 
     values: Array
@@ -88,7 +88,7 @@ class HeldOutDraws(NamedTuple):
     def at(cls, fold: EncodedFold, jobs: Sequence[Job], hide: int, seed: int) -> "HeldOutDraws":
         """The draws of some chains at the held-out rows of their fold.
 
-        hide : the number of rows with hidden cells; seed : of imputed cells.
+        hide : the number of versions of rows with hidden cells; seed : of imputed cells.
         """
         chains, likelihood = [job.chain for job in jobs], jobs[0].model.likelihood
         rows = present(fold.held_out)
@@ -97,8 +97,8 @@ class HeldOutDraws(NamedTuple):
         kept = [likelihood.parameters_in_units(draw.parameters, zero, one) for job in jobs for draw in job.chain.draws]
         stacked = {name: np.array([each[name] for each in kept])[:, None, :] for name in kept[0]}
         own = {name: np.broadcast_to(array, values.shape) for name, array in stacked.items()}
-        some = with_hidden_cells(rows.cells.take(np.arange(min(hide, rows.n_rows))), np.random.default_rng(0))
-        hidden = values_at(some, chains, fold, seed)
+        versions = rows.cells.take(np.arange(hide) % rows.n_rows)
+        hidden = values_at(with_hidden_cells(versions, np.random.default_rng(0)), chains, fold, seed)
         return cls(values, own, np.isin(np.arange(rows.n_rows), rows.cells.incomplete), hidden)
 
     @classmethod
@@ -113,16 +113,10 @@ class HeldOutDraws(NamedTuple):
         hidden = np.concatenate([part.hidden for part in parts])
         return cls(*_concatenated(parts, axis=0), parts[0].incomplete, hidden)
 
-    def take(self, rows: NDArray[np.bool_]) -> "HeldOutDraws":
+    def take(self, rows: NDArray[np.intp]) -> "HeldOutDraws":
         """Some of the held-out rows."""
         parameters = {name: array[:, rows] for name, array in self.parameters.items()}
         return self._replace(values=self.values[:, rows], parameters=parameters, incomplete=self.incomplete[rows])
-
-    def with_hidden(self, rows: NDArray[np.bool_]) -> "HeldOutDraws":
-        """With cells of these rows hidden, all for which `hidden` has values."""
-        values = self.values.copy()
-        values[:, rows] = self.hidden
-        return self._replace(values=values, incomplete=self.incomplete | rows)
 
     @property
     def mean(self) -> Array:
@@ -270,13 +264,16 @@ class Pilot:
         means = np.array([one.mean for one in each])
         narrower = np.sqrt(1.0 - self._gain(means, weights[different], error, fractions))
         calibration = self.likelihood.fit_calibration(predictive, self.truth, fractions)
-        lacking = joined.incomplete
-        if hide:
-            lacking = np.concatenate([np.arange(len(fold)) < hide for fold in self.folds])
-            joined = joined.with_hidden(lacking)
-        imputed = joined.take(lacking).predictive(self.likelihood, of_draws)
-        factor = fit_imputation_factor(imputed, self.truth[lacking], calibration)
+        rows = self._versions(hide) if hide else np.flatnonzero(joined.incomplete)
+        imputed = joined.take(rows)._replace(values=joined.hidden) if hide else joined.take(rows)
+        factor = fit_imputation_factor(imputed.predictive(self.likelihood, of_draws), self.truth[rows], calibration)
         return PilotResult(weights, calibration.times(narrower), error, factor)
+
+    def _versions(self, hide: int) -> NDArray[np.intp]:
+        """For each version with hidden cells, the held-out row that it is a version of."""
+        starts = np.cumsum([0, *(len(fold) for fold in self.folds[:-1])])
+        pairs = zip(starts, self.folds, strict=True)
+        return np.concatenate([start + np.arange(hide) % len(fold) for start, fold in pairs])
 
     def _trial(
         self,
@@ -288,13 +285,11 @@ class Pilot:
         encoders = [treatment.encoder(self.table.holding_out(fold)) for fold in folds]
         return Trial(encoders, spec, treatment.likelihood_power, seed)
 
-    def _draws(
-        self, trials: Sequence[Trial], error: Array | None, label: str, hide: int = 0
-    ) -> list[HeldOutDraws]:
+    def _draws(self, trials: Sequence[Trial], error: Array | None, label: str, hide: int = 0) -> list[HeldOutDraws]:
         """The draws of each trial, chain by chain, at the held-out rows of all its folds.
 
         error : (K,) held-out mean squared error, if known. All trials have the same number of folds.
-        hide : the number of rows of each fold that are also predicted with hidden cells.
+        hide : the number of versions of the rows of each fold to predict with hidden cells.
         """
         jobs: list[list[Job]] = []
         used: list[tuple[EncodedFold, int]] = []
@@ -338,9 +333,9 @@ class Pilot:
     def _gain(self, means: Array, weights: Array, error: Array, fractions: Array) -> Array:
         """The fraction (K,) by which the squared error falls because the fit has more chains than the pilot.
 
-        means : (S, R, K) predictions of the priors, with these weights; fractions : see `_average`. With c chains of a prior in the pilot and n in
-        the fit, the variance of the stacked mean falls by sum(w^2 (1 - c / n)) times the variance of a prior's mean in
-        the pilot, which is estimated by the variance between priors.
+        means : (S, R, K) predictions of the priors, with these weights; fractions : see `_average`. With c chains of a
+        prior in the pilot and n in the fit, the variance of the stacked mean falls by sum(w^2 (1 - c / n)) times the
+        variance of a prior's mean in the pilot, which is estimated by the variance between priors.
         """
         some = weights > 0.0
         if some.sum() == 1:

@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from csid.files import atomic_file
 from csid.model_file.migration import migrated
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Increased when earlier versions can no longer read new files. `migration` converts files of earlier protocols."""
 
 _TYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64}
@@ -145,7 +145,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
         )
     _check_sum(header, texts["csid"], arrays)
     if protocol < PROTOCOL:
-        entries, arrays = migrated(header.entries, arrays)
+        entries, arrays = migrated(protocol, header.entries, arrays)
         header = Section(header.path, header.place, entries)
     return header, arrays
 

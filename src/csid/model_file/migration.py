@@ -1,11 +1,13 @@
 """Convert files of earlier protocols to the current one.
 
-Protocol 1 (csid 0.1.0 before its release) used other names, and stored the likelihood as degrees of freedom.
+Protocol 1 (csid 0.1.0 before its release) used other names, and stored the likelihood as degrees of freedom. Protocol 2
+had no calibration of imputed cells.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 Packed = dict[str, NDArray[Any]]
@@ -30,9 +32,22 @@ _ARRAYS = {
 }
 
 
-def migrated(header: Mapping[str, Any], arrays: Packed) -> tuple[dict[str, Any], Packed]:
-    """Convert the header and the arrays of a file from protocol 1 to 2. Invalid entries are left for later checks."""
-    new = dict(header)
+def migrated(protocol: int, header: Mapping[str, Any], arrays: Packed) -> tuple[dict[str, Any], Packed]:
+    """Convert the header and the arrays of a file to the current protocol. Invalid entries are left for later checks."""
+    entries = dict(header)
+    if protocol < 2:
+        entries, arrays = _from_1_to_2(entries, arrays)
+    return entries, _from_2_to_3(arrays)
+
+
+def _from_2_to_3(arrays: Packed) -> Packed:
+    """Imputed cells are taken as calibrated."""
+    if "calibration.knots" not in arrays:
+        return arrays
+    return arrays | {"calibration.imputation_factor": np.ones(arrays["calibration.knots"].shape[:1])}
+
+
+def _from_1_to_2(new: dict[str, Any], arrays: Packed) -> tuple[dict[str, Any], Packed]:
     if isinstance(new.get("parameters"), dict):
         new["parameters"] = _parameters(new["parameters"])
     if isinstance(new.get("convergence"), dict):

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
@@ -27,6 +30,9 @@ from csid.model_file.parts import (
 from csid.model_file.schemas import unpack_schema
 from csid.model_file.streams import pack_stream, unpack_stream
 from csid.tensor.cpd import CPD
+
+
+Array = NDArray[np.float64]
 
 
 class SavedModel(NamedTuple):
@@ -87,7 +93,8 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
     if "groups" in header.entries:
         groups = range(header.whole("groups", 1, len(arrays.left)))
         draws = tuple(unpack_draws(encoding, outputs, likelihood, arrays, f"draws.{g}") for g in groups)
-        posterior = Posterior(draws, encoding, likelihood, None if pmf is None else pmf.on(encoding))
+        factor = _imputation_factor(arrays, outputs)
+        posterior = Posterior(draws, encoding, likelihood, None if pmf is None else pmf.on(encoding), factor)
         calibration, training = _calibration(arrays, outputs), _sampling_record(header, arrays)
         tensor = posterior.mean
     else:
@@ -126,6 +133,7 @@ def _pack_posterior(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
     arrays: Packed = {
         "calibration.knots": fitted.calibration.knots,
         "calibration.log_factors": fitted.calibration.log_factors,
+        "calibration.imputation_factor": np.broadcast_to(posterior.imputation_factor, (fitted.n_outputs,)).copy(),
     }
     arrays |= {f"trace.{c}": trace for c, trace in enumerate(record.trace)}
     for g, group in enumerate(posterior.groups):
@@ -153,6 +161,14 @@ def _pack_members(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
 def _calibration(arrays: Arrays, outputs: int) -> Calibration:
     knots = arrays.take("calibration.knots", (outputs, -1))
     return Calibration(knots, arrays.take("calibration.log_factors", knots.shape))
+
+
+def _imputation_factor(arrays: Arrays, outputs: int) -> Array:
+    name = "calibration.imputation_factor"
+    factor = arrays.take(name, (outputs,))
+    if (factor <= 0.0).any():
+        raise arrays.wrong(name, "is not positive")
+    return factor
 
 
 def _sampling_record(header: Section, arrays: Arrays) -> SamplingRecord:

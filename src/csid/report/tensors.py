@@ -108,9 +108,11 @@ def _posterior(draws: DescribedDraws, packing: Packing) -> dict[str, Any]:
 def _classes(classes: DescribedClasses, packing: Packing) -> dict[str, Any]:
     pmf = classes.pmf
     return {
+        "conditional": classes.conditional,
         "weights": packing.doubles(pmf.classes.weights),
         "least": classes.least,
         "quantiles": packing.doubles(classes.quantiles),
+        "imputation_factor": packing.doubles(classes.imputation_factor),
         "predictors": [
             {"bins": packing.doubles(bins), "lifts": packing.doubles(lifts), "drawn": packing.doubles(drawn)}
             for bins, lifts, drawn in zip(pmf.bins, pmf.classes.lifts, classes.drawn, strict=True)

@@ -40,7 +40,7 @@ class Answer {
     this.speaking = setTimeout(() => (this.spoken.textContent = `Predicted ${target}: ${formatNumber(mean)}${words}`), QUIET);
     this.#showStrip(k, mean, interval || [mean, mean]);
     const rest = mean - average - shapley.reduce((a, b) => a + b, 0);
-    showBars(this.bars, shapleyLines(model, cells, shapley, model.classes && Math.abs(rest) > 1e-9 * Math.abs(mean) ? rest : 0));
+    showBars(this.bars, shapleyLines(model, cells, shapley, model.classes?.conditional && Math.abs(rest) > 1e-9 * Math.abs(mean) ? rest : 0));
     this.sum.textContent =
       `Shapley values: the average prediction is ${formatNumber(average, 5)}, and the bars add up to ` +
       `${formatSigned(mean - average, 5)}. Exact for independent predictors.`;

@@ -1,9 +1,11 @@
-// Missing cells under a joint PMF of the predictors, which is a mixture of latent classes.
+// Missing and unseen cells under a PMF of the predictors, which is a mixture of latent classes.
 
 class Classes {
   constructor(entries, tensor, arrays) {
     this.tensor = tensor;
+    this.conditional = entries.conditional; // whether predictions use the classes, or only intervals
     this.least = entries.least;
+    this.factors = arrays.doubles(entries.imputation_factor);
     this.quantiles = arrays.doubles(entries.quantiles);
     this.logWeights = Array.from(arrays.doubles(entries.weights), Math.log);
     const count = this.logWeights.length;
@@ -45,7 +47,7 @@ class Classes {
     const missing = this.modes.filter(({ n }) => levels[n] === null);
     const probabilities = this.probabilities(levels);
     return {
-      expected: this.#expected(observed, missing, probabilities),
+      expected: this.conditional ? this.#expected(observed, missing, probabilities) : this.tensor.product(rows),
       completed: this.#completed(observed, missing, probabilities),
     };
   }

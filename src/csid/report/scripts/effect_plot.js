@@ -125,6 +125,6 @@ function categoryDrawing(predictor, effect, mean, low, high, words) {
 function missingWords(model, n, k) {
   const predictor = model.predictors[n];
   if (predictor.own_missing) return `If missing: ${formatNumber(model.effect(n, k)[predictor.known].mean)}, from a level of its own.`;
-  if (model.classes) return `If missing: imputed from the other cells; ${formatNumber(model.mean[k])} if all are missing.`;
+  if (model.classes?.conditional) return `If missing: imputed from the other cells; ${formatNumber(model.mean[k])} if all are missing.`;
   return `If missing: averaged over, with mean prediction ${formatNumber(model.mean[k])}.`;
 }

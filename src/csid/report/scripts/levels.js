@@ -40,10 +40,10 @@ class Predictor {
     return [above - 1, Math.fround((x - grid[above - 1]) / (grid[above] - grid[above - 1]))];
   }
 
-  // The nearest level, the lower one at a midpoint; null if the cell is averaged over.
+  // The nearest level, the lower one at a midpoint; null for a missing cell or an unseen category.
   nearest(cell) {
-    if (this.isUnknown(cell)) return null;
-    if (!this.isNumber || cell === null) return cell === null ? this.known : cell;
+    if (cell === null || this.isUnknown(cell)) return null;
+    if (!this.isNumber) return cell;
     const [level, t] = this.place(cell);
     return level + (t > 0.5 ? 1 : 0);
   }

@@ -30,15 +30,16 @@ class Model {
   predict(cells, rows = this.rows(cells)) {
     const { tensor } = this;
     const levels = cells.map((cell, n) => this.predictors[n].nearest(cell));
-    const joint = this.classes && levels.includes(null);
-    const { expected, completed } = joint ? this.classes.components(rows, levels) : {};
+    const incomplete = this.classes && levels.includes(null);
+    const { expected, completed } = incomplete ? this.classes.components(rows, levels) : {};
     const components = expected || tensor.product(rows);
     return tensor.W.map((_, k) => {
       const mean = tensor.mean(k, components);
       if (!this.posterior) return { mean };
       const centres = tensor.values(k, completed || components);
-      const shift = mean - centres.reduce((sum, centre, d) => sum + tensor.weights[d] * centre, 0);
-      return { mean, deviations: centres.map((centre) => centre + shift - mean) };
+      const own = centres.reduce((sum, centre, d) => sum + tensor.weights[d] * centre, 0);
+      const factor = incomplete ? this.classes.factors[k] : 1;
+      return { mean, deviations: centres.map((centre) => factor * (centre - own)) };
     });
   }
 
