@@ -159,7 +159,7 @@ def _told(path: Path) -> tuple[dict[str, Any], Any]:
 
 
 def _with_the_same_intervals(path: Path, model: Any, rows: Any) -> np.ndarray:
-    """Rows (M,) whose intervals are as they were: before protocol 3 only a joint PMF widened those of incomplete rows."""
+    """Rows (M,) with the same intervals. Before protocol 3 only a joint PMF widened those of incomplete rows."""
     incomplete = pd.DataFrame(rows).isna().any(axis=1).to_numpy()
     return np.full(len(rows), True) if model.pmf_ is not None or _raw(path)[0]["protocol"] > 2 else ~incomplete
 

@@ -58,8 +58,8 @@ the level `drawn[d][c]`. Deviations of the centres from their mean, by the weigh
 `imputation_factor[j]`, and the same number is added to all, so that their mean is the prediction.
 
 In version 2, only models with a joint PMF have `classes`, which are `conditional` with an `imputation_factor` of 1.
-Version 1 also differs in names and in the likelihood. It had `shares` for `weights`, also of the classes, and `logs` for
-`log_factors`. In place of `likelihood` it had `degrees_of_freedom`: 4 for Student's t, null for normal noise.
+Version 1 also differs in names and in the likelihood. It had `shares` for `weights`, also of the classes, and `logs`
+for `log_factors`. In place of `likelihood` it had `degrees_of_freedom`: 4 for Student's t, null for normal noise.
 """
 
 import json

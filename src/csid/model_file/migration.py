@@ -33,7 +33,7 @@ _ARRAYS = {
 
 
 def migrated(protocol: int, header: Mapping[str, Any], arrays: Packed) -> tuple[dict[str, Any], Packed]:
-    """Convert the header and the arrays of a file to the current protocol. Invalid entries are left for later checks."""
+    """Convert the header and arrays of a file to the current protocol. Invalid entries are left for later checks."""
     entries = dict(header)
     if protocol < 2:
         entries, arrays = _from_1_to_2(entries, arrays)

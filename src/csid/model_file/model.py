@@ -31,7 +31,6 @@ from csid.model_file.schemas import unpack_schema
 from csid.model_file.streams import pack_stream, unpack_stream
 from csid.tensor.cpd import CPD
 
-
 Array = NDArray[np.float64]
 
 
