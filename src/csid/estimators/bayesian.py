@@ -122,8 +122,9 @@ class BayesianCSIDRegressor(TensorRegressor):
     pmf_rank : int or "auto", default="auto"
         Number of latent classes of the joint PMF of the predictors. With 1, as in the paper, predictors are independent
         and missing cells are averaged over. With more, they are drawn given the observed cells and the target, and
-        predictions average over them given the observed cells. "auto" maximises the likelihood of held-out rows if
-        training rows have missing cells; with missing="auto" the pilot must also prefer it.
+        predictions average over them given the observed cells. "auto" maximises the likelihood of held-out rows. If
+        training rows have missing cells and missing="auto", the pilot must also prefer it; if they have none, it only
+        serves predictions of incomplete rows. Predictive intervals are wider where cells are missing, with any value.
     warm_start : bool, default=False
         Continue the chains of the previous fit on the same rows, and add to its draws.
     random_state : int, RandomState instance or None, default=None
