@@ -1,15 +1,11 @@
 """A fit that fails leaves the fitted estimator as it was, whatever is wrong with the input, wherever it stops."""
 
-import inspect
 import pickle
-import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,28 +16,13 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-import csid
 from csid import Batches, BayesianCSIDRegressor, CSIDRegressor, InterruptedFitWarning
+from refits import Rows, Snapshot, fails_at, left_as_it_was, rows
 
 Array = NDArray[np.float64]
 Estimator = CSIDRegressor | BayesianCSIDRegressor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-class Rows(NamedTuple):
-    """What a fit is given."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-
-
-def rows(n: int = 60, seed: int = 0) -> Rows:
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame({"x": rng.uniform(-1, 1, n), "z": rng.uniform(-1, 1, n), "word": rng.choice(["u", "v"], n)})
-    y = np.array(X["x"] * X["z"] + (X["word"] == "u"), float) + 0.1 * rng.standard_normal(n)
-    return Rows(X.mask(rng.random(X.shape) < 0.1), y)
 
 
 def als(**options: Any) -> CSIDRegressor:
@@ -75,34 +56,6 @@ def _fitted(kind: str) -> bytes:
 def fitted(kind: str) -> Any:
     """A fitted estimator of its own."""
     return pickle.loads(_fitted(kind))
-
-
-class Snapshot(NamedTuple):
-    """A fitted estimator at one time: the fitted model, what it predicts, and all that a fit would go on from."""
-
-    fitted: Any
-    predictions: Array
-    state: bytes
-
-    @classmethod
-    def of(cls, model: Any) -> "Snapshot":
-        predictions = model.predict(rows(20, 9).X)
-        parameters = model.get_params()
-        own = {name: value for name, value in sorted(vars(model).items()) if name not in parameters}
-        return cls(model.fitted_, predictions, pickle.dumps(own))
-
-    def assert_still(self, model: Any) -> None:
-        now = Snapshot.of(model)
-        assert now.fitted is self.fitted
-        assert_array_equal(now.predictions, self.predictions)
-        assert now.state == self.state
-
-
-@contextmanager
-def left_as_it_was(model: Any) -> Iterator[None]:
-    before = Snapshot.of(model)
-    yield
-    before.assert_still(model)
 
 
 # --- what a fit is given ------------------------------------------------------------------------------------------
@@ -276,32 +229,6 @@ def test_rows_to_stop_on_that_are_refused_change_nothing() -> None:
 
 
 # --- where a fit stops --------------------------------------------------------------------------------------------
-
-PACKAGE = str(Path(csid.__file__).parent)
-
-
-@contextmanager
-def fails_at(call: int, error: type[BaseException]) -> Iterator[list[int]]:
-    """An error at a call of one of csid's own functions, in whatever thread; gives how many calls there were."""
-    seen, lock = [0], threading.Lock()
-
-    def on_event(frame: Any, event: str, argument: Any) -> None:
-        code = frame.f_code
-        if event != "call" or not code.co_filename.startswith(PACKAGE) or code.co_flags & inspect.CO_GENERATOR:
-            return  # Python drops an error in a generator that nobody reads on
-        with lock:
-            seen[0] += 1
-            now = seen[0] == call
-        if now:
-            raise error
-
-    threading.setprofile(on_event)
-    sys.setprofile(on_event)
-    try:
-        yield seen
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
 
 
 @cache

@@ -163,6 +163,22 @@ def test_weights_reach_the_fit(csid: Run, tmp_path: Path) -> None:
     assert library.load(tmp_path / "w.csid").n_samples_ == 100
 
 
+def test_weights_have_no_scale_unless_they_are_counts(csid: Run, tmp_path: Path) -> None:
+    def fitted(weights: Any, *options: str) -> Any:
+        (tmp_path / "w.csv").write_bytes(as_csv(table().append_column("w", pa.array(weights))))
+        assert csid("fit", "w.csv", "--target", "rent", "--weight", "w", *options, *QUICK).code == 0
+        return library.load(tmp_path / "w.csid")
+
+    weights = 1 + np.arange(200) % 3
+    assert fitted(weights).noise_ == fitted(weights / 600.0).noise_
+    counts = fitted(10 * weights, "--counts")
+    assert counts.weights == "counts"
+    assert counts.noise_ != fitted(10 * weights).noise_
+    refused = csid("fit", "w.csv", "--target", "rent", "--counts")
+    assert refused.code != 0
+    assert "name their column with --weight" in refused.notes
+
+
 def test_evaluate_weighs_rows(csid: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "w.csv").write_bytes(as_csv(table().append_column("w", pa.array(np.arange(200) % 2))))
     (tmp_path / "half.csv").write_bytes(as_csv(table().take(np.arange(1, 200, 2))))

@@ -36,8 +36,13 @@ def make(
     execution: Execution,
     parameters: Sequence[str] = (),
     progress: bool = False,
+    counts: bool = False,
 ) -> "CSIDRegressor | BayesianCSIDRegressor":
-    """An estimator to fit. parameters : `name=value` of --set; progress : whether its fit shows a progress bar."""
+    """An estimator to fit.
+
+    parameters : `name=value` of --set; progress : whether its fit shows a progress bar; counts : whether sample weights
+        are counts.
+    """
     from csid import BayesianCSIDRegressor, CSIDRegressor
     from csid.cli.columns import categorical_names
 
@@ -46,6 +51,7 @@ def make(
         "random_state": execution.seed,
         "n_jobs": execution.threads,
         "verbose": int(progress),
+        "weights": "counts" if counts else "relative",
     }
     model: CSIDRegressor | BayesianCSIDRegressor
     if estimator == Estimator.als:

@@ -74,7 +74,13 @@ def run(
             )
         rows, held_out = rows.split(model.holdout, execution.seed)
     estimator = make(
-        model.estimator, model.effort, training.schema, execution, model.set_ or [], terminal.shows_progress
+        model.estimator,
+        model.effort,
+        training.schema,
+        execution,
+        model.set_ or [],
+        terminal.shows_progress,
+        columns.counts,
     )
     interrupted = fit(estimator, rows, training.schema, terminal)
     estimator.save(path)

@@ -24,7 +24,13 @@ Missing = Annotated[
         "Empty cells are always missing."
     ),
 ]
-Weight = Annotated[str | None, typer.Option(help="Column of sample weights.")]
+Weight = Annotated[
+    str | None, typer.Option(help="Column of sample weights, of any scale: how much a row counts compared with others.")
+]
+Counts = Annotated[
+    bool,
+    typer.Option("--counts", help="The weights are counts: whole numbers, how often a row was observed."),
+]
 Group = Annotated[
     str | None,
     typer.Option(help="Column of group labels: splits keep groups whole, csid evaluate reports metrics per group."),
@@ -61,6 +67,7 @@ class ColumnOptions(NamedTuple):
     ] = None
     missing: Missing = None
     weight: Weight = None
+    counts: Counts = False
     group: Group = None
 
 

@@ -28,6 +28,8 @@ def infer(table: pa.Table, targets: Sequence[str], options: ColumnOptions) -> Sc
     for flag, name in used:
         if name is not None and name not in names:
             raise _no_column(f"{flag} {name}", names)
+    if options.counts and options.weight is None:
+        raise UsageError("--counts says what the weights are: name their column with --weight.")
     orders = dict(_order(given, names) for given in options.ordinal or [])
     categorical = matching("--categorical", options.categorical or [], names)
     ignored = matching("--ignore", options.ignore or [], names)

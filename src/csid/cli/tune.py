@@ -64,7 +64,7 @@ def run(
         terminal.note(note)
 
     def estimator(**parameters: Any) -> "CSIDRegressor | BayesianCSIDRegressor":
-        made = make(search.estimator, search.effort, training.schema, execution)
+        made = make(search.estimator, search.effort, training.schema, execution, counts=columns.counts)
         made.set_params(**parameters)
         return made
 
@@ -76,6 +76,8 @@ def run(
         "seed": execution.seed,
         "schema": training.schema.as_json(),
     }
+    if columns.counts:
+        about["counts"] = True
     study_path = search.study or path.with_suffix(".tune")
     study = opened(study_path, about, execution.seed)
     space = SearchSpace(search.estimator, has_gaps=any(column.null_count for column in rows.X.columns))

@@ -84,6 +84,7 @@ class OnDask(TensorRegressor):
         partitions = Partitions.of(*given)
         columns = self._columns_of(partitions.columns.example, options)
         with Cluster(self.client) as cluster:
+            partitions = partitions.weighted(cluster, self.weights)
             merged = not self._likelihood().augmented
             units = options.units_for(partitions.columns.outputs)
             wanted = WantedTable(columns.labels, self._flags(columns), merged, units)

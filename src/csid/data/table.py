@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from csid.data.problem import Problem
 from csid.data.samples import HeldOutSamples
+from csid.data.weights import AS_GIVEN, WeightUnit
 from csid.encoding import EncodedRows, Encoding, Levels, Moments, column_threads, fit_encoding, refine
 from csid.tensor.cells import Cells
 
@@ -30,6 +31,7 @@ class TableHeader(NamedTuple):
     flags : whether each predictor is categorical; None to decide by its type.
     centre, scale : (K,) mean and standard deviation of the targets, in the units of y.
     one_output : whether y is one-dimensional.
+    weight_unit : of the sample weights.
     """
 
     names: list[str]
@@ -37,6 +39,7 @@ class TableHeader(NamedTuple):
     centre: Array
     scale: Array
     one_output: bool
+    weight_unit: WeightUnit = AS_GIVEN
 
     @property
     def n_outputs(self) -> int:

@@ -207,11 +207,16 @@ def encode_columns(
     steps: int = STEPS,
     map_columns: MapColumns = map,
 ) -> None:
-    """Fill codes (M, N) and fractions, (M, N) or (0, N), from a table.
+    """Fill codes (M, N) and fractions, (M, N) or (0, N), from a table of M rows and N columns.
 
     steps : fractions are rounded to multiples of 1 / steps; 0 for no rounding.
     map_columns : such as the map of a thread pool.
     """
+    if tuple(X.shape) != codes.shape:  # else columns without a partner would keep what was in memory before
+        raise ValueError(
+            f"the table has {X.shape[0]} rows and {X.shape[1]} columns, but {codes.shape[0]} rows and "
+            f"{codes.shape[1]} columns are encoded: give the columns that the encoding was fitted to."
+        )
 
     def encode(n: int, column: Column) -> None:
         modes[n].encode(column, codes[:, n], fractions[:, n] if modes[n].linear else None, steps)

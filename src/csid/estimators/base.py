@@ -26,6 +26,7 @@ from csid.data.checks import (
 from csid.data.out_of_core import Encoder, RowBatches, open_rows, roles_of, row_batches
 from csid.data.out_of_core.table import DiskTable
 from csid.data.table import LocalTable, Table, TableHeader, centre_and_scale, draw_held_out
+from csid.data.weights import WeightMeaning, WeightTotals
 from csid.encoding import Encoding, Interpolation
 from csid.encoding.modes import MOST_LEVELS
 from csid.estimators.progress import row_progress
@@ -51,6 +52,7 @@ COMMON_CONSTRAINTS: Constraints = {
     "missing": [StrOptions({"marginalize", "level"})],
     "pmf_rank": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     "likelihood": [str, Likelihood],
+    "weights": [StrOptions({"relative", "counts"})],
     "warm_start": ["boolean"],
     "random_state": ["random_state"],
     "n_jobs": [Integral, None],
@@ -107,6 +109,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     missing: Any
     pmf_rank: int | Literal["auto"]
     likelihood: str | Likelihood
+    weights: WeightMeaning
     random_state: Any
     n_jobs: int | None
     verbose: int
@@ -249,6 +252,8 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X, columns, n_rows = self._checked_columns(given.X, options, min_rows=2)
         y = check_targets(given.y, n_rows)
         weights = check_weights(given.sample_weight, n_rows)
+        unit = WeightTotals.of(weights).unit(self.weights)
+        weights = unit.of(weights)
         targets = y.reshape(n_rows, -1)
         positive = np.flatnonzero(weights)
         if len(positive) < n_rows:
@@ -258,7 +263,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         held_out = draw_held_out(len(positive), wanted, options.rng) if wanted else np.empty(0, np.intp)
         train = np.setdiff1d(np.arange(len(positive)), held_out) if wanted else slice(None)
         centre, scale = options.units_for(targets.shape[1]) or centre_and_scale(targets[train], weights[train])
-        header = TableHeader(columns.labels, self._flags(columns), centre, scale, y.ndim == 1)
+        header = TableHeader(columns.labels, self._flags(columns), centre, scale, y.ndim == 1, unit)
         return OpenedTable(LocalTable(X, header.standardised(targets), weights, header, held_out), columns)
 
     @contextmanager
@@ -277,10 +282,11 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             train = np.setdiff1d(np.arange(len(positive)), held_out) if wanted else np.arange(len(positive))
             roles = roles_of(rows.n_rows, positive[train], positive[held_out])
             open_bar = partial(row_progress, bool(self.verbose), rows.n_rows, "rows read")
-            encoder = Encoder(rows, roles, lambda X: columns.checked(X)[0], self._threads(), open_bar)
+            unit = rows.totals.unit(self.weights)
+            encoder = Encoder(rows, roles, unit, lambda X: columns.checked(X)[0], self._threads(), open_bar)
             survey = encoder.survey(columns.labels, self._flags(columns))
             units = options.units_for(len(survey.moments.mean)) or survey.moments.centre_and_scale()
-            header = TableHeader(columns.labels, self._flags(columns), *units, survey.one_output)
+            header = TableHeader(columns.labels, self._flags(columns), *units, survey.one_output, unit)
             yield OpenedTable(DiskTable(encoder, survey, header), columns)
 
     def _checked_columns(self, X: Any, options: OpenOptions, min_rows: int) -> tuple[Any, Columns, int]:

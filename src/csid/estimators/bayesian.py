@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from csid.data.table import Table, TableHeader
+from csid.data.weights import WeightMeaning
 from csid.encoding import Interpolation, Missing
 from csid.estimators.base import COMMON_CONSTRAINTS, Constraints, OpenOptions, TensorRegressor, TrainingData
 from csid.estimators.progress import chain_progress
@@ -105,6 +106,10 @@ class BayesianCSIDRegressor(TensorRegressor):
     likelihood : {"gaussian", "student_t"} or Likelihood, default="gaussian"
         Distribution of the targets given the value of the system. "student_t" has heavy tails (Student's t with 4
         degrees of freedom) and is robust to outliers.
+    weights : {"relative", "counts"}, default="relative"
+        What `sample_weight` means. "relative": how much a row counts compared with others, such as survey weights or
+        1 / n. They are divided by their mean, so their scale does not matter, and the fit is as sure as its number of
+        rows allows. "counts": whole numbers, how often a row was observed; the fit is that of repeated rows.
     start : {"random", "als"}, default="random"
         Start chains at random, or at a short fit by alternating least squares.
     solver : {"gibbs", "stochastic"}, default="gibbs"
@@ -204,6 +209,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         n_burn: int | None = None,
         n_draws: int | None = None,
         likelihood: str | Likelihood = "gaussian",
+        weights: WeightMeaning = "relative",
         start: Start = "random",
         solver: Literal["gibbs", "stochastic"] = "gibbs",
         max_rank: int = 2048,
@@ -225,6 +231,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.n_burn = n_burn
         self.n_draws = n_draws
         self.likelihood = likelihood
+        self.weights = weights
         self.start = start
         self.solver = solver
         self.max_rank = max_rank
@@ -249,7 +256,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         y : array-like, (M,) or (M, K)
             If X is a path, the name of the target column, or several. None for other data out of memory.
         sample_weight : array-like (M,), optional
-            A row of weight 2 counts as two rows. If X is a path, the name of a column.
+            See `weights`. Rows of weight zero are left out. If X is a path, the name of a column.
 
         Returns
         -------

@@ -17,6 +17,7 @@ from csid.data.checks import check_both_given, check_targets, check_weights, smo
 from csid.data.problem import Problem
 from csid.data.samples import HeldOutSamples
 from csid.data.table import EncodedTable, LocalTable, Table, TableHeader, present, problem_of
+from csid.data.weights import WeightMeaning
 from csid.encoding import Encoding, Interpolation, Levels, Missing
 from csid.encoding.columns import any_missing
 from csid.estimators.base import (
@@ -82,6 +83,10 @@ class CSIDRegressor(TensorRegressor):
     likelihood : {"gaussian", "student_t"} or Likelihood, default="gaussian"
         Distribution of the targets given the value of the system. "gaussian" gives the paper's squared error.
         "student_t" is robust to outliers (expectation maximisation: rows are reweighted before every sweep).
+    weights : {"relative", "counts"}, default="relative"
+        What `sample_weight` means. "relative": how much a row counts compared with others, such as survey weights or
+        1 / n. They are divided by their mean, so their scale does not matter, and the fit is as sure as its number of
+        rows allows. "counts": whole numbers, how often a row was observed; the fit is that of repeated rows.
     ridge : float, default=2e-5
         Penalty rho on the squared entries of the factors. For a predictor with more than 25 levels, the number in the
         paper, it is multiplied by 25 / levels, so that the penalty does not grow with the number of levels.
@@ -181,6 +186,7 @@ class CSIDRegressor(TensorRegressor):
         missing: Missing = "marginalize",
         pmf_rank: int | Literal["auto"] = "auto",
         likelihood: str | Likelihood = "gaussian",
+        weights: WeightMeaning = "relative",
         ridge: float = 2e-5,
         smoothness: Any = 0.03,
         smoothness_order: int = 1,
@@ -206,6 +212,7 @@ class CSIDRegressor(TensorRegressor):
         self.missing = missing
         self.pmf_rank = pmf_rank
         self.likelihood = likelihood
+        self.weights = weights
         self.ridge = ridge
         self.smoothness = smoothness
         self.smoothness_order = smoothness_order
@@ -238,7 +245,7 @@ class CSIDRegressor(TensorRegressor):
         y : array-like, (M,) or (M, K)
             If X is a path, the name of the target column, or several. None for other data out of memory.
         sample_weight : array-like (M,), optional
-            If X is a path, the name of a column.
+            See `weights`. Rows of weight zero are left out. If X is a path, the name of a column.
         X_val, y_val : optional
             Rows for early stopping, in place of rows held out from X.
 
@@ -311,7 +318,7 @@ class CSIDRegressor(TensorRegressor):
         Parameters
         ----------
         X, y, sample_weight : as in `fit`
-            After the first call, a single row is enough.
+            After the first call, a single row is enough. Relative weights are relative to the mean of the first call.
 
         Returns
         -------
@@ -336,6 +343,8 @@ class CSIDRegressor(TensorRegressor):
         y = check_targets(y, n_rows)
         self._check_continuable(fitted, 1 if y.ndim == 1 else y.shape[1], "partial_fit")
         weights = check_weights(sample_weight, n_rows, fewest=1)
+        if sample_weight is not None:
+            weights = stream.weight_unit.of(weights)
         rows = fitted.encoding.encode_training(X, n_rows)
         targets = (y.reshape(n_rows, -1) - stream.centre) / stream.scale
         problem = problem_of(fitted.encoding, rows, weights, targets)
@@ -389,7 +398,7 @@ class CSIDRegressor(TensorRegressor):
         )
         stream = None
         if fits.sums is not None and isinstance(rows, Problem):
-            stream = Stream.start(fits.sums, rows.total_weight, header.centre, header.scale)
+            stream = Stream.start(fits.sums, rows.total_weight, header)
         fitted = FittedModel(
             columns=columns,
             encoding=encoded.encoding,

@@ -14,6 +14,7 @@ from scipy.special import roots_legendre
 from csid._kernels.simd import WIDTH
 from csid._kernels.threads import Workers
 from csid.encoding import EncodedRows
+from csid.tensor.cells import Cells
 from csid.tensor.cpd import CPD
 from csid.tensor.factors import Factors
 
@@ -67,7 +68,7 @@ def play(
     n_rows, K = len(rows.codes), len(factors.V)
     values = np.zeros((n_rows, int(np.prod(shape)), K))
     parts = [(start, min(start + _ROWS_IN_PART, n_rows)) for start in range(0, n_rows, _ROWS_IN_PART)]
-    cells = np.asfortranarray(rows.codes).T, np.asfortranarray(rows.fractions).T
+    cells = Cells(rows.codes, rows.fractions, factors.levels).arrays
     for outside in _outside(factors, background):
         given = (cells, (factors.table, factors.offsets, factors.V), outside, rule)
         workers.map(lambda part, given=given: kernel(*given, *part, values), parts)  # type: ignore[misc]

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from csid._kernels.threads import Workers
 from csid.data.problem import Problem
 from csid.data.samples import LocalSamples
+from csid.data.table import TableHeader
+from csid.data.weights import AS_GIVEN, WeightUnit
 from csid.inference.als import ALSOptions, Penalties, mean_squared_error
 from csid.inference.stochastic import RunningSums, sweep_block
 from csid.missing.completions import Completions
@@ -31,16 +33,20 @@ class StreamBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class Stream:
-    """Running sums over the rows so far, of constant size. centre, scale : (K,) units of their targets."""
+    """Running sums over the rows so far, of constant size.
+
+    centre, scale : (K,) units of their targets; weight_unit : of their sample weights.
+    """
 
     running: RunningSums
     centre: Array
     scale: Array
+    weight_unit: WeightUnit = AS_GIVEN
 
     @classmethod
-    def start(cls, running: RunningSums, weight: float, centre: Array, scale: Array) -> "Stream":
+    def start(cls, running: RunningSums, weight: float, header: TableHeader) -> "Stream":
         """A stream after a fit to rows of this total weight, each of which now counts once."""
-        return cls(replace(running, seen=weight), centre, scale)
+        return cls(replace(running, seen=weight), header.centre, header.scale, header.weight_unit)
 
     def after(self, batch: StreamBatch, cpd: CPD, options: ALSOptions) -> tuple["Stream", CPD, float]:
         """The stream and the tensor after one sweep over a batch, and the mean squared error on the batch before it.

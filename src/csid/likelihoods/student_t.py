@@ -5,7 +5,8 @@ Given the residuals r_m, lambda_m is Gamma again. All outputs of a row share it:
 
     lambda_m | r_m ~ Gamma((df + K) / 2, (df + alpha |r_m|^2) / 2)
 
-Working targets are the targets; lambda_m multiplies the weight of row m.
+Working targets are the targets; lambda_m multiplies the weight of row m. A row of weight s is s rows, each with its
+own lambda; their sum is Gamma(s (df + K) / 2, (df + alpha |r_m|^2) / 2).
 """
 
 import inspect
@@ -41,7 +42,7 @@ class StudentT(LocationScale):
         if rng is None:  # least squares uses one precision for all outputs
             return targets, weights * (df + K) / (df + float(alpha.min()) * ((targets - eta) ** 2).sum(axis=1))
         squares = (targets - eta) ** 2 @ alpha
-        return targets, weights * rng.gamma(0.5 * (df + K), 2.0 / (df + squares))
+        return targets, rng.gamma(0.5 * (df + K) * weights, 2.0 / (df + squares))
 
     def losses(self, targets: Array, eta: Array, parameters: Parameters) -> Array:
         """`(df + K) / alpha log(1 + alpha |r|^2 / df)`: up to a constant, -2 / alpha times the log-likelihood.

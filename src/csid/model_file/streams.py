@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.data.weights import AS_GIVEN, WeightUnit
 from csid.inference.stochastic import OUTPUTS, RunningSums
 from csid.inference.stream import Stream
 from csid.model_file.container import Section
@@ -23,7 +24,7 @@ def pack_stream(stream: Stream, cpd: CPD) -> tuple[dict[str, Any], Packed]:
     for mode, (*grams, rhs) in running.sums.items():
         arrays |= {f"stream.{mode}.gram.{g}": gram[..., *upper] for g, gram in enumerate(grams)}
         arrays[f"stream.{mode}.rhs"] = rhs[..., :F]
-    return {"weight": running.weight, "seen": running.seen}, arrays
+    return {"weight": running.weight, "seen": running.seen, "weight_unit": stream.weight_unit._asdict()}, arrays
 
 
 def unpack_stream(cpd: CPD, header: Section, arrays: Arrays) -> Stream:
@@ -45,7 +46,17 @@ def unpack_stream(cpd: CPD, header: Section, arrays: Arrays) -> Stream:
             _padded(arrays, f"stream.{OUTPUTS}.rhs", (K,), F),
         )
         sums[OUTPUTS] = gram, rhs
-    return Stream(RunningSums(sums, weight, seen), centre, scale)
+    return Stream(RunningSums(sums, weight, seen), centre, scale, _weight_unit(header))
+
+
+def _weight_unit(header: Section) -> WeightUnit:
+    if "weight_unit" not in header.entries:  # missing in the first files, whose weights had no unit
+        return AS_GIVEN
+    entry = header.section("weight_unit")
+    unit = WeightUnit(entry.number("largest"), entry.number("mean"), entry.flag("counts"))
+    if not (0.0 < unit.largest < np.inf and 0.0 < unit.mean <= 1.0):
+        raise header.wrong("weight_unit", "is not positive")
+    return unit
 
 
 def _square(arrays: Arrays, name: str, shape: tuple[int, ...], rank: int) -> Array:

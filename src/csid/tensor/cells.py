@@ -14,7 +14,7 @@ Positions = NDArray[np.float32] | NDArray[np.uint16]
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of M rows and N predictors.
+    """The cells of M rows and N predictors, all on the tensor: the compiled loops that read them check nothing.
 
     Codes and fractions are in Fortran order, so that a run of rows and a few of its modes fit into the cache.
 
@@ -35,6 +35,8 @@ class Cells:
     def __post_init__(self) -> None:
         for name in ("codes", "fractions"):
             object.__setattr__(self, name, np.asfortranarray(getattr(self, name)))
+        _check_shapes(self.codes, self.fractions, self.levels)
+        _check_codes(self.codes, self.levels)
 
     @property
     def n_rows(self) -> int:
@@ -99,3 +101,29 @@ class Cells:
     def __getstate__(self) -> dict[str, Any]:
         """As they travel between processes: without what can be made again from them."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def _check_shapes(codes: Codes, fractions: Positions, levels: NDArray[np.intp]) -> None:
+    N = len(levels)
+    if codes.ndim != 2 or codes.shape[1] != N or codes.dtype not in (np.uint8, np.uint16):
+        raise ValueError(
+            f"the codes are {codes.dtype} of shape {codes.shape}, but must be uint8 or uint16 of (rows, {N}): one for "
+            "each predictor of the model."
+        )
+    if fractions.shape not in (codes.shape, (0, N)) or fractions.dtype not in (np.float32, np.uint16):
+        raise ValueError(
+            f"the positions are {fractions.dtype} of shape {fractions.shape}, but must be float32 or uint16 of "
+            f"{codes.shape}, or of {(0, N)} if every predictor is constant between levels."
+        )
+
+
+def _check_codes(codes: Codes, levels: NDArray[np.intp]) -> None:
+    """The largest legal code is the number of levels, which stands for a missing cell."""
+    largest = codes.max(axis=0, initial=0)
+    beyond = np.flatnonzero(largest > levels)
+    if len(beyond):
+        n = int(beyond[0])
+        raise ValueError(
+            f"predictor {n} has the code {largest[n]} in row {int(np.argmax(codes[:, n]))}, but the model has "
+            f"{levels[n]} levels of it: codes must be from 0 to {levels[n]}, which is a missing cell."
+        )

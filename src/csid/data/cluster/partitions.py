@@ -1,6 +1,7 @@
 """Dask collections as partitions of rows, which workers check when they read them. Errors name the partition."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import dask.array as da
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from csid.data.checks import check_table, check_targets, check_weights, number_of_rows
 from csid.data.cluster.cluster import Cluster
+from csid.data.weights import AS_GIVEN, WeightMeaning, WeightTotals, WeightUnit
 from csid.encoding.columns import read_columns
 
 Array = NDArray[np.float64]
@@ -41,11 +43,13 @@ class PartitionColumns:
     """The columns that every partition must have.
 
     example : a table without rows; outputs : K; one_output : whether y is one-dimensional or has a single column.
+    weight_unit : of the sample weights.
     """
 
     example: Any
     outputs: int
     one_output: bool
+    weight_unit: WeightUnit = AS_GIVEN
 
     @property
     def kinds(self) -> dict[str, str | None]:
@@ -76,6 +80,14 @@ class Partitions:
 
     def __len__(self) -> int:
         return len(self.tables)
+
+    def weighted(self, cluster: Cluster, meaning: WeightMeaning) -> "Partitions":
+        """The same partitions with the unit of their weights, which needs a pass over the weights."""
+        if not self.weights:
+            return self
+        tasks = [cluster.task("weights", _weight_totals, piece) for piece in self.weights]
+        totals: WeightTotals = self.compute(cluster, cluster.task("weights", _merged_totals, tasks))
+        return replace(self, columns=replace(self.columns, weight_unit=totals.unit(meaning)))
 
     def each(self, cluster: Cluster, name: str, function: Any, *arguments: Any, own: Any = None) -> list[Delayed]:
         """Tasks that call `function(rows, *arguments, *own[i])` for every partition i."""
@@ -174,7 +186,9 @@ def _checked(columns: PartitionColumns, X: Any, y: Any, sample_weight: Any) -> P
     targets = targets.reshape(n_rows, -1)
     if targets.shape[1] != columns.outputs:
         raise ValueError(f"y has {targets.shape[1]} columns, but {columns.outputs} by its Dask metadata.")
-    return PartitionRows(X, targets, None if sample_weight is None else check_weights(sample_weight, n_rows, fewest=0))
+    if sample_weight is None:
+        return PartitionRows(X, targets, None)
+    return PartitionRows(X, targets, columns.weight_unit.of(check_weights(sample_weight, n_rows, fewest=0)))
 
 
 def _check_columns(columns: PartitionColumns, X: Any) -> None:
@@ -200,6 +214,14 @@ def _kinds(X: Any) -> dict[str, str | None]:
         return {str(n): kind for n in range(X.shape[1])}
     types = {nw.Boolean: "booleans", nw.String: "text", nw.Categorical: None, nw.Enum: None}
     return {name: "numbers" if dtype.is_numeric() else types.get(type(dtype)) for name, dtype in frame.schema.items()}
+
+
+def _weight_totals(piece: Any) -> WeightTotals:
+    return WeightTotals.of(np.asarray(piece, np.float64).ravel())
+
+
+def _merged_totals(parts: list[WeightTotals]) -> WeightTotals:
+    return reduce(WeightTotals.merged, parts, WeightTotals())
 
 
 def _count(piece: Any) -> int:

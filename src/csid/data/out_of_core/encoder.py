@@ -15,6 +15,7 @@ from csid.data.checks import check_targets, check_weights, number_of_rows
 from csid.data.out_of_core.code_file import CodeFile
 from csid.data.out_of_core.rows import Batch, OpenRows
 from csid.data.problem import Problem
+from csid.data.weights import WeightUnit
 from csid.encoding import Encoding, LevelCounts, Mode, Moments, TableSketch
 from csid.encoding.columns import is_table
 from csid.encoding.encoding import encode_columns
@@ -63,12 +64,14 @@ class Encoder:
     """Encodes rows batch by batch, the columns of a batch in threads.
 
     roles : (M,) of all rows.
+    unit : of the sample weights.
     check_table : checks the predictors of a batch against the columns of the fit.
     open_bar : opens a progress bar for one pass, and returns a function to call with the number of rows of each batch.
     """
 
     rows: OpenRows
     roles: NDArray[np.uint8]
+    unit: WeightUnit
     check_table: Callable[[Any], Any]
     n_threads: int = 1
     open_bar: Callable[[], AbstractContextManager[Callable[[int], None]]] = lambda: nullcontext(lambda rows: None)
@@ -210,7 +213,9 @@ class Encoder:
         with _prefix_errors(batch.label):
             X = self.check_table(batch.X)
             y = check_targets(batch.y, n_rows)
-            weights = None if batch.weights is None else check_weights(batch.weights, n_rows, fewest=0)
+            weights = None
+            if self.rows.weighted is not None:  # some batches have weights
+                weights = self.unit.of(check_weights(batch.weights, n_rows, fewest=0))
         roles = self.roles[start : start + n_rows]
         if len(roles) < n_rows:
             raise ValueError(

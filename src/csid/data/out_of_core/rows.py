@@ -13,6 +13,7 @@ import pyarrow.dataset
 from numpy.typing import NDArray
 
 from csid.data.checks import number_of_rows
+from csid.data.weights import WeightTotals
 
 Array = NDArray[np.float64]
 
@@ -56,6 +57,7 @@ class OpenRows(NamedTuple):
     folder : for code files.
     n_rows : M.
     weighted : (M,) whether a row has a positive weight; None when all rows do.
+    totals : of the weights.
     first : the predictors of the first batch.
     """
 
@@ -63,6 +65,7 @@ class OpenRows(NamedTuple):
     folder: Path
     n_rows: int
     weighted: NDArray[np.bool_] | None
+    totals: WeightTotals
     first: Any
 
     @property
@@ -75,7 +78,10 @@ class OpenRows(NamedTuple):
 def open_rows(given: RowBatches) -> Iterator[OpenRows]:
     """Rows that can be read several times, with a temporary folder that is removed afterwards."""
     with TemporaryDirectory(prefix="csid-", dir=given.folder) as folder, given.kept(Path(folder)) as rows:
-        parts = [(count, None if weights is None else np.asarray(weights) != 0.0) for count, weights in rows.counts()]
+        parts, totals = [], WeightTotals()
+        for count, weights in rows.counts():
+            parts.append((count, None if weights is None else np.asarray(weights) != 0.0))
+            totals = totals.merged(WeightTotals.of(np.ones(count) if weights is None else np.asarray(weights, float)))
         n_rows = sum(count for count, _ in parts)
         weighted = None
         if any(counts is not None for _, counts in parts):
@@ -85,7 +91,7 @@ def open_rows(given: RowBatches) -> Iterator[OpenRows]:
             found = "1 row" if number == 1 else f"{number} rows"
             raise ValueError(f"found {found} with a positive weight: a fit needs at least 2.")
         first = next(batch.X for batch in rows.batches() if number_of_rows(batch.X))
-        yield OpenRows(rows, Path(folder), n_rows, weighted, first)
+        yield OpenRows(rows, Path(folder), n_rows, weighted, totals, first)
 
 
 def row_batches(X: Any, y: Any, sample_weight: Any = None) -> RowBatches | None:
