@@ -423,50 +423,72 @@ def test_standard_output_that_is_full(flats: Path, model: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
+ENDINGS = {
+    signal.SIGINT: (Exit.INTERRUPTED, "interrupted"),
+    signal.SIGTERM: (Exit.TERMINATED, "terminated"),
+    signal.SIGHUP: (Exit.HUNG_UP, "hung up"),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_an_interrupt_leaves_nothing_half_written(ending: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "flats.csv").write_bytes(as_csv(table(3000)))
-    line = [
-        sys.executable,
-        "-m",
-        "csid",
-        "fit",
-        "flats.csv",
-        "--target",
-        "rent",
-        "--effort",
-        "best",
-        "--set",
-        "rank=64",
-    ]
-    with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    (tmp_path / "temporary").mkdir()
+    line = [sys.executable, "-m", "csid", "fit", "flats.csv", "--target", "rent", "--effort", "best"]
+    line += ["--set", "rank=64", "--out-of-core"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    with subprocess.Popen(line, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         while "rent" not in process.stderr.readline():
             pass
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
+        while not list((tmp_path / "temporary").iterdir()):
+            time.sleep(0.05)
+        process.send_signal(ending)
         rest = process.stderr.read()
-        assert process.wait(60) == Exit.INTERRUPTED
-    assert "interrupted; existing files are unchanged" in rest
+        code, word = ENDINGS[ending]
+        assert process.wait(60) == code
+    assert f"{word}; existing files are unchanged" in rest
     assert "Traceback" not in rest
-    assert [path.name for path in tmp_path.iterdir()] == ["flats.csv"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["flats.csv", "temporary"]
 
 
-def test_an_interrupt_of_the_chains_keeps_the_draws_so_far(
-    csid: Run, flats: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_draws_until_an_interrupt_do_not_replace_a_model(
+    ending: signal.Signals, csid: Run, flats: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from csid.inference import sampling
 
-    run = sampling.run
+    run, (code, word) = sampling.run, ENDINGS[ending]
 
     def interrupted(*arguments: Any) -> Iterator[Any]:
         yield from run(*arguments)
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), ending)
 
     monkeypatch.setattr(sampling, "run", interrupted)
-    ended = csid("fit", flats, "--target", "rent", "--set", "missing=marginalize", "--set", "pmf_rank=1", *QUICK)
-    assert ended.code == Exit.INTERRUPTED
+    line = ("fit", flats, "--target", "rent", "--set", "missing=marginalize", "--set", "pmf_rank=1", *QUICK)
+    model = flats.with_suffix(".csid")
+    ended = csid(*line)
+    assert ended.code == code
     assert "keeps the draws made so far" in ended.notes
-    assert library.load(flats.with_suffix(".csid")).n_samples_ == 200
+    assert f"{word}; {model} holds the draws made until then." in ended.notes
+    assert library.load(model).n_samples_ == 200
+    before = model.read_bytes()
+    ended = csid(*line, "--seed", "1")
+    assert ended.code == code
+    assert f"{word}; {model} is unchanged. With --keep-partial" in ended.notes
+    assert model.read_bytes() == before
+    assert csid(*line, "--seed", "1", "--keep-partial").code == code
+    assert model.read_bytes() != before
+
+
+@pytest.mark.parametrize("arguments", [["predict", "flats.csid", "flats.csv"], ["info", "flats.csid"], ["datasets"]])
+def test_a_reader_that_is_gone_ends_a_command_quietly(arguments: list[str], flats: Path, model: Path) -> None:
+    line = [sys.executable, "-m", "csid", *arguments]
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run(line, cwd=flats.parent, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (Exit.PIPE_CLOSED, b"")
 
 
 def test_help_and_version_come_from_a_shell(shell: Run) -> None:

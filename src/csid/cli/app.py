@@ -1,5 +1,6 @@
 """The application: its commands, its version, and how it ends on errors."""
 
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -9,12 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from csid.cli import datasets, demo, evaluate, explain, export, fit, info, predict, report, tune
-from csid.cli.errors import InterruptError, described
+from csid.cli.errors import Exit, InterruptError, described
 from csid.cli.option_groups import flattened
+from csid.cli.signals import Interrupts
 
 app = typer.Typer(
     help="Canonical system identification: interpretable regression on tables.",
-    epilog="Exit codes: 0 success, 1 unexpected error, 2 usage, 3 data, 4 model file, 5 file system, 130 interrupted.",
+    epilog="Exit codes: 0 success, 1 unexpected error, 2 usage, 3 data, 4 model file, 5 file system, "
+    "130 interrupted, 143 terminated.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -22,21 +25,36 @@ app = typer.Typer(
 )
 
 
-def _interruptible(run: Callable[..., None]) -> Callable[..., None]:
-    """A command whose interrupt (Ctrl-C) is an error with a message."""
+def _ending_well(run: Callable[..., None]) -> Callable[..., None]:
+    """A command whose interrupt is an error with a message, and that ends quietly when its reader does."""
 
     @wraps(run)
-    def interruptible(*arguments: Any, **options: Any) -> None:
+    def ending_well(*arguments: Any, **options: Any) -> None:
+        interrupts = Interrupts()
         try:
-            run(*arguments, **options)
+            with interrupts.caught():
+                run(*arguments, **options)
+                sys.stdout.flush()
         except KeyboardInterrupt:
-            raise InterruptError from None
+            raise interrupts.error("existing files are unchanged.") from None
+        except InterruptError as error:
+            raise interrupts.error(str(error)) from None
+        except BrokenPipeError:
+            _close_standard_output()
+            raise typer.Exit(Exit.PIPE_CLOSED) from None
 
-    return interruptible
+    return ending_well
+
+
+def _close_standard_output() -> None:
+    """Let the interpreter flush what is left to nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 for command in (fit, predict, evaluate, explain, report, info, tune, export, datasets, demo):
-    app.command(name=command.__name__.rpartition(".")[2])(_interruptible(flattened(command.run)))
+    app.command(name=command.__name__.rpartition(".")[2])(_ending_well(flattened(command.run)))
 
 
 def _version(wanted: bool) -> None:

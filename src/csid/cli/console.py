@@ -10,6 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # the application ends quietly; rich would exit with code 1
+
+
 class Terminal:
     """The output of a command.
 
@@ -18,8 +23,8 @@ class Terminal:
 
     def __init__(self, json: bool, quiet: bool) -> None:
         self.json, self.quiet = json, quiet
-        self._out = Console(highlight=False, soft_wrap=True)
-        self._notes = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._out = _Console(highlight=False, soft_wrap=True)
+        self._notes = _Console(stderr=True, highlight=False, soft_wrap=True)
 
     @property
     def shows_progress(self) -> bool:

@@ -14,6 +14,7 @@ def run(
         str | None,
         typer.Option("--output", "-o", help="Write its predictors and targets to this file, ready for csid fit."),
     ] = None,
+    force: options.Force = False,
     target: Annotated[str | None, typer.Option(help="Select one of several targets.")] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -21,8 +22,11 @@ def run(
 ) -> None:
     """List the data sets, describe NAME, or write it to a file. Data sets are downloaded once, then cached."""
     from csid import datasets
+    from csid.cli.output_path import Kind, check_output
 
     terminal = Terminal(as_json, quiet)
+    if output is not None:
+        check_output(output, Kind.table, (config,), force)
     if name is None:
         known = [datasets.describe(each) for each in datasets.names()]
         lines = [{"name": each.name, "target": ", ".join(each.target), "title": each.title} for each in known]

@@ -19,6 +19,7 @@ def run(
 ) -> None:
     """Generate data of a known system, then fit, evaluate, explain, predict and report, showing each command."""
     from csid.cli.app import app
+    from csid.cli.output_path import Kind, check_output
 
     terminal = Terminal(json=False, quiet=quiet)
     folder.mkdir(parents=True, exist_ok=True)
@@ -31,6 +32,7 @@ def run(
         "with 1 % of the values missing."
     )
     for path, part in ((train, 0), (test, 1)):
+        check_output(path, Kind.table, ())
         _write(path, seed + part)
     flags = ["--quiet"] if quiet else []
     for line in (

@@ -18,8 +18,14 @@ class Exit(IntEnum):
     """The model file cannot be read."""
     FILES = 5
     """A file does not exist, its permissions are missing, or the disk is full."""
+    HUNG_UP = 129
+    """The terminal was closed (SIGHUP)."""
     INTERRUPTED = 130
     """Ctrl-C."""
+    PIPE_CLOSED = 141
+    """The program that reads the output has closed it, as `| head` does."""
+    TERMINATED = 143
+    """SIGTERM."""
 
 
 class CommandError(Exception):
@@ -37,10 +43,13 @@ class DataError(CommandError):
 
 
 class InterruptError(CommandError):
+    """An interrupted command. The message says what became of its files."""
+
     code = Exit.INTERRUPTED
 
-    def __init__(self) -> None:
-        super().__init__("interrupted; existing files are unchanged.")
+
+class FilesError(CommandError):
+    code = Exit.FILES
 
 
 def described(error: Exception) -> tuple[Exit, str]:
@@ -69,6 +78,4 @@ def _file_message(error: OSError) -> str:
     place = f" ({error.filename})" if error.filename else ""
     if error.errno == errno.ENOSPC:
         return f"no space left on the disk{place}; no partial file was left."
-    if error.errno == errno.EPIPE:
-        return "the program that reads the output has closed it."
     return f"{error.strerror}{place}" if error.strerror else str(error)

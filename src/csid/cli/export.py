@@ -27,6 +27,7 @@ def run(
         Path | None,
         typer.Option("--output", "-o", help="File to write. Default: MODEL with the extension of the format."),
     ] = None,
+    force: options.Force = False,
     interval: Annotated[
         float | None,
         typer.Option(help="ONNX only: also output the bounds of predictive intervals of this probability."),
@@ -35,18 +36,20 @@ def run(
 ) -> None:
     """Export MODEL in a form that other programs predict with."""
     from csid import load
+    from csid.cli.output_path import Kind, check_output
     from csid.export import to_json, to_onnx, to_python
     from csid.files import atomic_file
 
     terminal = display.terminal()
     if interval is not None and to != Format.onnx:
         raise UsageError(f"--interval is only for ONNX: a {to.value} export computes intervals of any probability.")
+    path = output or model.with_suffix(_EXTENSIONS[to])
+    check_output(path, Kind[to.value], (model, display.config), force)
     estimator = load(model)
     if to == Format.onnx:
         content = to_onnx(estimator, interval=interval).SerializeToString()
     else:
         content = (to_python(estimator) if to == Format.python else to_json(estimator)).encode()
-    path = output or model.with_suffix(_EXTENSIONS[to])
     with atomic_file(path) as temporary:
         temporary.write_bytes(content)
     terminal.result({"model": str(model), "output": str(path), "bytes": len(content)})

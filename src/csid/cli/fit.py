@@ -1,14 +1,14 @@
 """csid fit: from a data file to a model file."""
 
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from csid.cli import options
-from csid.cli.errors import Exit, UsageError
+from csid.cli.errors import InterruptError, UsageError
 from csid.cli.estimators import Effort, Estimator, fit, make
 from csid.cli.model_path import default_model_path
+from csid.cli.output_path import Kind, check_output
 
 
 class FitOptions(NamedTuple):
@@ -31,10 +31,7 @@ def run(
     *,
     data: options.Data,
     target: options.Target,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Model file to write. Default: DATA with the extension .csid."),
-    ] = None,
+    written: options.ModelOutput,
     model: FitOptions,
     columns: options.ColumnOptions,
     out_of_core: Annotated[
@@ -57,7 +54,8 @@ def run(
     from csid.fitted.metrics import metrics
 
     terminal = execution.display.terminal()
-    path = output or default_model_path(data)
+    inputs = (data, execution.display.config)
+    path = check_output(written.output or default_model_path(data), Kind.model, inputs, written.force)
     file = TrainingFile(data, target, columns, text)
     streamed = is_large(data) if out_of_core is None else out_of_core
     training: Training[LabelledRows] | Training[FileRows]
@@ -83,6 +81,8 @@ def run(
         columns.counts,
     )
     interrupted = fit(estimator, rows, training.schema, terminal)
+    if interrupted and path.exists() and not written.keep_partial:
+        raise InterruptError(options.NOT_REPLACED.format(path))
     estimator.save(path)
     document: dict[str, Any] = {
         "model": str(path),
@@ -99,4 +99,4 @@ def run(
         f"Next: csid predict {path} NEW.csv, csid explain {path}"
     )
     if interrupted:
-        raise typer.Exit(Exit.INTERRUPTED)
+        raise InterruptError(f"{path} holds the draws made until then.")

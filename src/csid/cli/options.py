@@ -35,6 +35,8 @@ Group = Annotated[
     str | None,
     typer.Option(help="Column of group labels: splits keep groups whole, csid evaluate reports metrics per group."),
 ]
+NOT_REPLACED = "{} is unchanged. With --keep-partial, the draws made until an interrupt replace it."
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file of another kind.")]
 Threads = Annotated[int, typer.Option(help="Number of threads; -1 uses all cores.")]
 Seed = Annotated[int, typer.Option(help="Random seed: the same seed gives the same model.", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output, and nothing else.")]
@@ -69,6 +71,22 @@ class ColumnOptions(NamedTuple):
     weight: Weight = None
     counts: Counts = False
     group: Group = None
+
+
+class ModelOutput(NamedTuple):
+    """Which model file is written, and when it replaces another file."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Model file to write. Default: DATA with the extension .csid."),
+    ] = None
+    force: Force = False
+    keep_partial: Annotated[
+        bool,
+        typer.Option(
+            "--keep-partial", help="After an interrupt, replace an existing model by the draws made until then."
+        ),
+    ] = False
 
 
 class TextFormat(NamedTuple):

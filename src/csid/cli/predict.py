@@ -11,6 +11,20 @@ if TYPE_CHECKING:
     from csid import BayesianCSIDRegressor, CSIDRegressor
 
 
+class TableOutput(NamedTuple):
+    """Which file the predictions are written to."""
+
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="CSV, TSV (also .gz), Parquet or Arrow file, by its extension; - for CSV on standard output.",
+        ),
+    ] = "-"
+    force: options.Force = False
+
+
 class OutputColumns(NamedTuple):
     """Which columns are written beside the predictions."""
 
@@ -33,14 +47,7 @@ def run(
     *,
     model: options.Model,
     data: options.Data,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="CSV, TSV (also .gz), Parquet or Arrow file, by its extension; - for CSV on standard output.",
-        ),
-    ] = "-",
+    written: TableOutput,
     wanted: OutputColumns,
     missing: options.Missing = None,
     text: options.TextFormat,
@@ -54,10 +61,13 @@ def run(
     from csid import load
     from csid.cli.columns import arrow_types, predictors
     from csid.cli.model_schema import schema_of
+    from csid.cli.output_path import Kind, check_output
     from csid.cli.tables import Reading, parts, writer
 
     terminal = display.terminal()
-    interval = wanted.interval
+    interval, output = wanted.interval, written.output
+    if output != "-":
+        check_output(output, Kind.table, (model, data, display.config), written.force)
     if display.json and output == "-":
         raise UsageError("--json and the predictions would both go to standard output: name a file with --output.")
     if interval is not None and not 0.0 < interval < 1.0:

@@ -1,21 +1,28 @@
 """csid report: a page about a model, for a browser."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from csid.cli import options
 
 
+class Page(NamedTuple):
+    """The page to write."""
+
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Page to write. Default: MODEL with the extension .html.")
+    ] = None
+    force: options.Force = False
+    title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of MODEL.")] = None
+
+
 def run(
     *,
     model: options.Model,
     data: Annotated[str | None, typer.Argument(help="Rows that the model was not fitted to, for its metrics.")] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Page to write. Default: MODEL with the extension .html.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page. Default: the name of MODEL.")] = None,
+    page: Page,
     missing: options.Missing = None,
     text: options.TextFormat,
     threads: options.Threads = -1,
@@ -25,8 +32,11 @@ def run(
     from csid import load
     from csid.cli.labelled_rows import read_labelled
     from csid.cli.model_schema import schema_of
+    from csid.cli.output_path import Kind, check_output
 
     terminal = display.terminal()
+    inputs = (model, data, display.config)
+    path = check_output(page.output or model.with_suffix(".html"), Kind.page, inputs, page.force)
     estimator = load(model)
     estimator.set_params(n_jobs=threads)
     schema = schema_of(estimator.fitted_, options.missing_values(missing))
@@ -34,7 +44,6 @@ def run(
     if rows is not None and rows.note:
         terminal.note(rows.note)
     X, y = (None, None) if rows is None else (rows.X, rows.y)
-    path = output or model.with_suffix(".html")
-    estimator.report(path, X, y, title=title or model.stem, targets=schema.targets)
+    estimator.report(path, X, y, title=page.title or model.stem, targets=schema.targets)
     terminal.result({"model": str(model), "report": str(path), "bytes": path.stat().st_size})
     terminal.say(f"wrote {path}: open it in a browser")

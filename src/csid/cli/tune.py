@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from csid.cli import options
-from csid.cli.errors import Exit, UsageError
+from csid.cli.errors import InterruptError, UsageError
 from csid.cli.estimators import Effort, Estimator, fit, make
 from csid.cli.model_path import default_model_path
+from csid.cli.output_path import Kind, check_output
 
 if TYPE_CHECKING:
     from optuna import Trial
@@ -33,10 +34,7 @@ def run(
     *,
     data: options.Data,
     target: options.Target,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Model file to write. Default: DATA with the extension .csid."),
-    ] = None,
+    written: options.ModelOutput,
     search: Search,
     columns: options.ColumnOptions,
     text: options.TextFormat,
@@ -56,7 +54,12 @@ def run(
     from csid.cli.tuning.study import completed, opened
 
     terminal = execution.display.terminal()
-    path = output or default_model_path(data)
+    inputs = (data, execution.display.config)
+    path = check_output(written.output or default_model_path(data), Kind.model, inputs, written.force)
+    study_path = search.study or path.with_suffix(".tune")
+    check_output(study_path, Kind.trials, inputs, option="--study")
+    if study_path.resolve() == path.resolve():
+        raise UsageError(f"--study {study_path} is also the model file: name another file.")
     training = read_in_memory(TrainingFile(data, target, columns, text))
     rows = training.rows
     terminal.note_table(training.title, training.columns)
@@ -78,7 +81,6 @@ def run(
     }
     if columns.counts:
         about["counts"] = True
-    study_path = search.study or path.with_suffix(".tune")
     study = opened(study_path, about, execution.seed)
     space = SearchSpace(search.estimator, has_gaps=any(column.null_count for column in rows.X.columns))
     defaults = space.defaults(estimator())
@@ -98,6 +100,8 @@ def run(
     settings = space.suggest(best)
     model = estimator(**settings)
     interrupted = fit(model, rows, training.schema, terminal)
+    if interrupted and path.exists() and not written.keep_partial:
+        raise InterruptError(options.NOT_REPLACED.format(path))
     model.save(path)
     document = {
         "model": str(path),
@@ -115,4 +119,4 @@ def run(
     terminal.table("", [{"parameter": name, "value": str(value)} for name, value in settings.items()])
     terminal.say(f"wrote {path}: fitted with these parameters to all {len(rows.y):,} rows. Trials: {study_path}")
     if interrupted:
-        raise typer.Exit(Exit.INTERRUPTED)
+        raise InterruptError(f"{path} holds the draws made until then.")

@@ -5,12 +5,14 @@ import gzip
 import io
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv
 
 from csid.cli.errors import DataError
+from csid.cli.tables.lent_stream import batches_of
 from csid.cli.tables.read_options import Reading
 
 _DELIMITERS = ",;\t|"
@@ -74,27 +76,13 @@ def text_batches(
         block_size=_BLOCK_BYTES, encoding=reading.encoding, column_names=header.names, use_threads=not streamed
     )
     parse = pa.csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True)
-    rest = _Prepended(first, text)
-    if streamed:
-        yield from pa.csv.open_csv(rest, options, parse, convert)
-    else:
-        yield from pa.csv.read_csv(rest, options, parse, convert).to_batches()
-
-
-class _Prepended(io.RawIOBase):
-    """A stream, with the bytes in front that have been read from it already."""
-
-    def __init__(self, start: bytes, stream: Any) -> None:
-        self._start, self._stream = start, stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._start or self._stream.read(len(buffer))
-        self._start = b""
-        buffer[: len(data)] = data
-        return len(data)
+    opened = partial(
+        pa.csv.open_csv if streamed else pa.csv.read_csv,
+        read_options=options,
+        parse_options=parse,
+        convert_options=convert,
+    )
+    yield from batches_of(opened, first, text)
 
 
 def _is_number(text: str) -> bool:
