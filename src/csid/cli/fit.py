@@ -77,6 +77,8 @@ def run(
         model.estimator, model.effort, training.schema, execution, model.set_ or [], terminal.shows_progress
     )
     interrupted = fit(estimator, rows, training.schema, terminal)
+    for note in rows.odd.notes() if isinstance(rows, FileRows) else ():
+        terminal.note(note)
     estimator.save(path)
     document: dict[str, Any] = {
         "model": str(path),

@@ -29,7 +29,7 @@ def run(
     terminal = display.terminal()
     estimator = load(model)
     estimator.set_params(n_jobs=threads)
-    schema = schema_of(estimator.fitted_, options.missing_values(missing))
+    schema = schema_of(estimator.fitted_, options.missing_values(missing), text.cells)
     rows = None if data is None else read_labelled(data, schema, text)
     if rows is not None and rows.note:
         terminal.note(rows.note)
