@@ -15,7 +15,9 @@ from csid.fitted.schema import ColumnSchema
 
 
 def test_columns_are_typed_by_their_values() -> None:
-    schema = infer(table(), ["rent"], ColumnOptions(ordinal=["state=poor,fair,good"], missing=["NA"], group="town"))
+    schema = infer(
+        table(), ["rent"], ColumnOptions(ordinal=["state=poor,fair,good"], missing=["NA"], group="town")
+    ).schema
     assert schema.columns == (
         ColumnSchema("area", "number", "number"),
         ColumnSchema("state", "text", "number", ("poor", "fair", "good")),
@@ -39,7 +41,7 @@ def test_columns_are_typed_by_their_values() -> None:
 
 
 def test_options_override_inferred_types() -> None:
-    schema = infer(table(), ["rent"], ColumnOptions(categorical=["fl*", "id"], ignore=["built", "l*"]))
+    schema = infer(table(), ["rent"], ColumnOptions(categorical=["fl*", "id"], ignore=["built", "l*"])).schema
     kinds = {column.name: column.kind for column in schema.columns}
     assert kinds == {"id": "category", "area": "number", "town": "category", "state": "category", "floor": "category"}
     assert schema.ignored == ("lift", "built")
@@ -48,22 +50,22 @@ def test_options_override_inferred_types() -> None:
 
 def test_options_name_columns_separated_by_commas_and_columns_that_hold_a_comma() -> None:
     flats = table().rename_columns(["id", "area", "town, or city", *table().column_names[3:]])
-    schema = infer(flats, ["rent"], ColumnOptions(ignore=["built,lift", "town, or city"]))
+    schema = infer(flats, ["rent"], ColumnOptions(ignore=["built,lift", "town, or city"])).schema
     assert schema.ignored == ("id", "town, or city", "lift", "built")
 
 
 def test_dropped_columns_are_explained() -> None:
     nearly = [*map(str, range(199)), None]
-    nearly[50] = "an error"
+    nearly[20:60] = [f"an error {at}" for at in range(40)]
     flats = table().append_column("empty", pa.nulls(200)).append_column("a", pa.array(nearly))
     options = ColumnOptions(ignore=["lift"])
-    schema = infer(flats, ["rent"], options)
+    schema, typed, *_ = infer(flats, ["rent"], options)
     assert schema.ignored == ("id", "lift", "empty", "a")
-    assert dropped(flats, schema, options.ignore) == [
+    assert dropped(typed, schema, options.ignore) == [
         "Dropped column 'id': 200 of its 200 text values are distinct. Use --categorical id to keep it.",
         "Dropped column 'empty': all its values are missing.",
-        "Dropped column 'a': 198 of 199 values are numbers, but row 51 holds 'an error'. "
-        "Use --missing 'an error' to treat it as missing.",
+        "Dropped column 'a': 159 of 199 values are numbers, but row 21 holds 'an error 0'. "
+        "Use --missing 'an error 0' to treat it as missing.",
     ]
 
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from csid.cli.columns import first_non_number
 from csid.cli.schema_inference import matching
+from csid.cli.tables import UNNAMED
 from csid.fitted.schema import ColumnSchema, Schema
 
 
@@ -36,6 +37,8 @@ def dropped(table: pa.Table, schema: Schema, ignore: Sequence[str] | None) -> li
 
 def _reason(name: str, values: pa.ChunkedArray) -> str:
     n_known = values.length() - values.null_count
+    if name.endswith(UNNAMED):
+        return f"Dropped {name.removesuffix(UNNAMED)}: it has no name. Name it in the header to use it."
     if n_known == 0:
         return f"Dropped column {name!r}: all its values are missing."
     n_numbers, row, value = first_non_number(values)

@@ -1,7 +1,7 @@
 """Take the columns that an estimator reads out of a table: predictors, targets and weights."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,35 +9,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from csid.cli.cells import OddCells, read_cells, recognise
+from csid.cli.cells.read_column import is_number, is_text
 from csid.cli.errors import DataError
-from csid.cli.schema_inference import type_of
-from csid.fitted.schema import ColumnSchema, Schema, Type
+from csid.cli.options import CellOptions
+from csid.fitted.schema import ColumnSchema, Schema
 
 Array = NDArray[np.float64]
 
-_ARROW_TYPES: dict[Type, pa.DataType] = {
-    "number": pa.float64(),
-    "text": pa.string(),
-    "boolean": pa.bool_(),
-    "date": pa.timestamp("s"),
-}
 _SECONDS_PER_DAY = 86_400.0
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
-def arrow_types(schema: Schema, more: Mapping[str, Type] | None = None) -> dict[str, pa.DataType]:
-    """The types that the columns of a file are read as."""
-    types = {column.name: _ARROW_TYPES[column.type] for column in schema.columns}
-    return types | {name: _ARROW_TYPES[kind] for name, kind in (more or {}).items()}
+def predictors(table: pa.Table, schema: Schema, odd: OddCells | None = None, first_row: int = 0) -> pa.Table:
+    """The columns that a model reads; a column that the table lacks is missing in every row.
 
-
-def predictors(table: pa.Table, schema: Schema) -> pa.Table:
-    """The columns that a model reads; a column that the table lacks is missing in every row."""
-    return pa.table({column.name: _predictor(table, column) for column in schema.columns})
+    odd : collects the cells that cannot be read; first_row : number of the table's first row among those of the file.
+    """
+    columns = {}
+    for column in schema.columns:
+        if column.name not in table.column_names:
+            empty = {"text": pa.string(), "boolean": pa.bool_()}.get(column.type, pa.float64())
+            columns[column.name] = pa.nulls(table.num_rows, pa.float64() if column.kind == "number" else empty)
+            continue
+        cells = table[column.name]
+        read = read_cells(cells, column.type, column.format)
+        if odd is not None:
+            odd.add(column.name, column.type, column.format, cells, read, first_row)
+        columns[column.name] = _as_predictor(read, column)
+    return pa.table(columns)
 
 
 def categorical_names(schema: Schema) -> list[str]:
     return [column.name for column in schema.columns if column.kind == "category"]
+
+
+def with_numbers(table: pa.Table, names: Sequence[str], options: CellOptions, odd: OddCells) -> pa.Table:
+    """A table whose targets and weights are read as numbers, in the format that their own cells show."""
+    found = recognise(table, dict.fromkeys(names, "number"), options)
+    for name, one in found.items():
+        if one.type == "number":
+            odd.add(name, one.type, one.format, table[name], one.cells, 0)
+        table = table.set_column(table.column_names.index(name), name, one.cells)
+    return table
 
 
 def known_targets(table: pa.Table, names: Sequence[str]) -> tuple[Array, NDArray[np.intp]]:
@@ -51,13 +65,13 @@ def numbers(table: pa.Table, name: str, role: str) -> Array:
     column = table[name]
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
-    if type_of(name, column.type) != "number":
+    if not is_number(column.type):
         _, row, value = first_non_number(column)
         raise DataError(
             f"the {role} {name!r} must be numeric, but row {row + 1:,} holds {value!r}. "
             f"If {value!r} means a missing value, use --missing {shlex.quote(str(value))}."
         )
-    return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
 
 
 class NonNumber(NamedTuple):
@@ -71,28 +85,20 @@ class NonNumber(NamedTuple):
 def first_non_number(column: pa.ChunkedArray) -> NonNumber:
     """The first value that does not read as a number; the first known value if all do."""
     known = pc.is_valid(column)
-    if pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type):
-        is_number = pc.and_(known, pa.scalar(False))
+    if is_text(column.type) or is_number(column.type):
+        is_plain = pc.fill_null(pc.match_substring_regex(column.cast(pa.string()), _NUMBER), False)
     else:
-        is_number = pc.fill_null(pc.match_substring_regex(column.cast(pa.string()), _NUMBER), False)
-    n_numbers = pc.sum(is_number).as_py() or 0
-    row = pc.index(pc.and_not(known, is_number), pa.scalar(True)).as_py()
+        is_plain = pc.and_(known, pa.scalar(False))
+    n_numbers = pc.sum(is_plain).as_py() or 0
+    row = pc.index(pc.and_not(known, is_plain), pa.scalar(True)).as_py()
     if row < 0:
         row = pc.index(known, pa.scalar(True)).as_py()
     return NonNumber(n_numbers, row, column[row].as_py())
 
 
-def _predictor(table: pa.Table, column: ColumnSchema) -> Any:
-    if column.name not in table.column_names:
-        return pa.nulls(table.num_rows, _ARROW_TYPES["number" if column.kind == "number" else column.type])
-    values = table[column.name]
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+def _as_predictor(values: pa.ChunkedArray, column: ColumnSchema) -> Any:
     if column.order:
         return pc.index_in(values, pa.array(column.order, values.type)).cast(pa.float64())
     if column.type == "date":
-        seconds = values.cast(pa.timestamp("s")).cast(pa.int64()).cast(pa.float64())
-        return pc.divide(seconds, _SECONDS_PER_DAY)
-    if column.type == "text":
-        return values.cast(pa.string())
-    return values if column.type == "boolean" else values.cast(pa.float64())
+        return pc.divide(values.cast(pa.int64()).cast(pa.float64()), _SECONDS_PER_DAY)
+    return values

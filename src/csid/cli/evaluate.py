@@ -27,7 +27,7 @@ def run(
     terminal = execution.display.terminal()
     estimator = load(model)
     estimator.set_params(n_jobs=execution.threads)
-    schema = schema_of(estimator.fitted_, options.missing_values(missing))
+    schema = schema_of(estimator.fitted_, options.missing_values(missing), text.cells)
     rows = read_labelled(data, schema, text, weight, group)
     if rows.note:
         terminal.note(rows.note)

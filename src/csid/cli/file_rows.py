@@ -1,48 +1,67 @@
 """Rows of files that are too large for memory, read part by part each time a fit needs them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from csid.cli.columns import Array, arrow_types, known_targets, numbers, predictors
+from csid.cli.cells import OddCells, read_cells
+from csid.cli.columns import Array, known_targets, numbers, predictors
 from csid.cli.errors import DataError, UsageError
 from csid.cli.tables import Reading, parts
 from csid.data.out_of_core import Batch, RowBatches
-from csid.fitted.schema import Schema, Type
+from csid.fitted.schema import CellFormat, Schema
 
 
 @dataclass(frozen=True)
 class FileRows(RowBatches):
-    """The rows of files that have all targets."""
+    """The rows of files that have all targets.
+
+    formats : how the cells of targets and weights are written; odd : collects the cells that cannot be read.
+    """
 
     data: str
     reading: Reading
     schema: Schema
+    formats: Mapping[str, CellFormat]
+    odd: OddCells
 
     def batches(self) -> Iterator[Batch]:
-        types: dict[str, Type] = dict.fromkeys(self._numeric(), "number")
-        for number, (table, y) in enumerate(self._parts(arrow_types(self.schema, types))):
-            y = y[:, 0] if y.shape[1] == 1 else y
-            label = f"{self.data}, part {number + 1}"
-            yield Batch(predictors(table, self.schema), y, self._weights(table), label)
+        self.odd.clear()
+        first_row = 0
+        for number, table in enumerate(self._parts([column.name for column in self.schema.columns])):
+            table = self._with_numbers(table, first_row)
+            X = predictors(table, self.schema, self.odd, first_row)
+            y, known = known_targets(table, self.schema.targets)
+            weights = self._weights(table)
+            first_row += len(y)
+            if len(known) < len(y):
+                X, y, weights = X.take(known), y[known], None if weights is None else weights[known]
+            yield Batch(X, y[:, 0] if y.shape[1] == 1 else y, weights, f"{self.data}, part {number + 1}")
+        self.odd.refuse_columns_of_text()
 
     def counts(self) -> Iterator[tuple[int, Any]]:
-        for table, y in self._parts(dict.fromkeys(self._numeric(), pa.float64())):
-            yield len(y), self._weights(table)
+        for table in self._parts([]):
+            table = self._with_numbers(table)
+            _, known = known_targets(table, self.schema.targets)
+            weights = self._weights(table)
+            yield len(known), None if weights is None else weights[known]
 
-    def _numeric(self) -> list[str]:
-        return [*self.schema.targets, *filter(None, [self.schema.weight])]
+    def _parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        return parts(self.data, replace(self.reading, columns=[*columns, *self.formats]))
+
+    def _with_numbers(self, table: pa.Table, first_row: int | None = None) -> pa.Table:
+        """Targets and weights as numbers; without a first row, odd cells are not collected."""
+        for name, written in self.formats.items():
+            read = read_cells(table[name], "number", written)
+            if first_row is not None:
+                self.odd.add(name, "number", written, table[name], read, first_row)
+            table = table.set_column(table.column_names.index(name), name, read)
+        return table
 
     def _weights(self, table: pa.Table) -> Array | None:
         return None if self.schema.weight is None else numbers(table, self.schema.weight, "weight")
-
-    def _parts(self, types: dict[str, pa.DataType]) -> Iterator[tuple[pa.Table, Array]]:
-        """Tables of the rows that have all targets, and these targets."""
-        for table in parts(self.data, replace(self.reading, types=types)):
-            y, known = known_targets(table, self.schema.targets)
-            yield (table, y) if len(known) == len(y) else (table.take(known), y[known])
 
 
 def first_part(data: str, reading: Reading) -> pa.Table:

@@ -83,6 +83,8 @@ def run(
     interrupted = fit(estimator, rows, training.schema, terminal)
     if interrupted and path.exists() and not written.keep_partial:
         raise InterruptError(options.NOT_REPLACED.format(path))
+    for note in rows.odd.notes() if isinstance(rows, FileRows) else ():
+        terminal.note(note)
     estimator.save(path)
     document: dict[str, Any] = {
         "model": str(path),

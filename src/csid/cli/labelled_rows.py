@@ -1,13 +1,14 @@
 """Rows whose targets are known, to fit or to evaluate: predictors, targets, weights and groups."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from csid.cli.columns import arrow_types, known_targets, numbers, predictors
+from csid.cli.cells import OddCells
+from csid.cli.columns import known_targets, numbers, predictors, with_numbers
 from csid.cli.errors import DataError
 from csid.cli.options import TextFormat
 from csid.cli.tables import Reading, read
@@ -21,7 +22,7 @@ class LabelledRows:
     """Rows whose targets are known.
 
     X : predictors; y : (M,) or (M, K); weights : (M,) or None; groups : (M,) labels or None.
-    n_skipped : how many rows of the file lack a target.
+    n_skipped : how many rows of the file lack a target; odd : notes on cells that could not be read.
     """
 
     X: pa.Table
@@ -29,11 +30,13 @@ class LabelledRows:
     weights: Array | None
     groups: NDArray[Any] | None
     n_skipped: int = 0
+    odd: tuple[str, ...] = ()
 
     @property
     def note(self) -> str | None:
-        """What to tell about the rows that were skipped."""
-        return f"Rows skipped because a target is missing: {self.n_skipped:,}." if self.n_skipped else None
+        """What to tell about the rows that were skipped, and the cells that could not be read."""
+        skipped = [f"Rows skipped because a target is missing: {self.n_skipped:,}."] if self.n_skipped else []
+        return "\n".join([*skipped, *self.odd]) or None
 
     def take(self, rows: NDArray[np.intp]) -> "LabelledRows":
         """Some of the rows."""
@@ -57,19 +60,19 @@ class LabelledRows:
         return self.take(train), self.take(test)
 
 
-def labelled(table: pa.Table, schema: Schema, weight: str | None, group: str | None) -> LabelledRows:
+def labelled(
+    table: pa.Table, schema: Schema, weight: str | None, group: str | None, odd: OddCells | None = None
+) -> LabelledRows:
     """The rows of a table that have all targets."""
     y, known = known_targets(table, schema.targets)
     rows = LabelledRows(
-        predictors(table, schema),
+        predictors(table, schema, odd),
         y[:, 0] if y.shape[1] == 1 else y,
         None if weight is None else numbers(table, weight, "weight"),
         None if group is None else np.array(table[group].to_pylist(), dtype=object).astype(str),
     )
-    if len(known) == len(y):
-        return rows
-    taken = rows.take(known)
-    return LabelledRows(taken.X, taken.y, taken.weights, taken.groups, len(y) - len(known))
+    taken = rows if len(known) == len(y) else rows.take(known)
+    return replace(taken, n_skipped=len(y) - len(known), odd=() if odd is None else tuple(odd.notes()))
 
 
 def read_labelled(
@@ -77,9 +80,12 @@ def read_labelled(
 ) -> LabelledRows:
     """Read the rows of a file that have all targets, by the schema of a model."""
     numeric = (*schema.targets, *filter(None, [weight]))
-    types = arrow_types(schema, dict.fromkeys(numeric, "number"))
-    table = read(data, Reading(schema.missing, *text, types=types, also=() if group is None else (group,)))
-    rows = labelled(table, schema, weight, group)
+    columns = [*(column.name for column in schema.columns), *numeric]
+    also = () if group is None else (group,)
+    odd = OddCells(text.cells.strict)
+    reading = Reading(schema.missing, text.delimiter, text.encoding, text.sheet, columns, also=also)
+    table = with_numbers(read(data, reading), numeric, text.cells, odd)
+    rows = labelled(table, schema, weight, group, odd)
     if len(rows.y) == 0:
         raise DataError(f"{data} has no row with a target.")
     return rows

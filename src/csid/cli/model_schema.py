@@ -5,18 +5,34 @@ from dataclasses import replace
 
 import numpy as np
 
+from csid.cli.options import CellOptions
 from csid.cli.tables import MISSING
 from csid.fitted.model import FittedModel
-from csid.fitted.schema import ColumnSchema, Schema, Type
+from csid.fitted.schema import CellFormat, ColumnSchema, Schema, Type
 
 
-def schema_of(fitted: FittedModel, missing: Sequence[str] = ()) -> Schema:
-    """The schema saved with a model; of a model fitted in Python, from its names and levels. missing : replaces its."""
-    if fitted.schema is not None:
-        return replace(fitted.schema, missing=tuple(missing)) if missing else fitted.schema
+def schema_of(fitted: FittedModel, missing: Sequence[str] = (), cells: CellOptions | None = None) -> Schema:
+    """The schema saved with a model; of a model fitted in Python, from its names and levels.
+
+    missing, cells : replace what the schema has, if given.
+    """
+    schema = fitted.schema or _of_levels(fitted)
+    columns = schema.columns
+    if cells is not None:
+        columns = tuple(replace(column, format=_as_asked(column.format, cells)) for column in columns)
+    return replace(schema, columns=columns, missing=tuple(missing) or schema.missing)
+
+
+def _of_levels(fitted: FittedModel) -> Schema:
     columns = []
     for mode in fitted.encoding.modes:
         first = next((value for value in mode.level_names if value is not None), 0.0)
         kind: Type = "text" if isinstance(first, str) else "boolean" if isinstance(first, bool | np.bool_) else "number"
         columns.append(ColumnSchema(mode.name, kind, "number" if mode.n_ordered else "category"))
-    return Schema(tuple(columns), fitted.target_names, tuple(missing) or MISSING)
+    return Schema(tuple(columns), fitted.target_names, MISSING)
+
+
+def _as_asked(written: CellFormat, cells: CellOptions) -> CellFormat:
+    decimal = written.decimal if cells.decimal is None else cells.decimal.value
+    day_first = written.day_first if cells.day_first is None else cells.day_first
+    return replace(written, decimal=decimal, day_first=day_first)

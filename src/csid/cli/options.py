@@ -1,5 +1,6 @@
 """Options that several commands share: each is declared once, alone or in a group (see `option_groups`)."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -11,8 +12,8 @@ from csid.cli.console import Terminal
 Data = Annotated[
     str,
     typer.Argument(
-        help="CSV or TSV (also .gz), Parquet or Arrow file, a pattern of files in quotes, a folder of Parquet files, "
-        "or - for standard input."
+        help="CSV, TSV or JSON lines (also .gz or .zip), Excel, Parquet or Arrow file, a pattern of files in quotes, a "
+        "folder of Parquet files, or - for standard input."
     ),
 ]
 Model = Annotated[Path, typer.Argument(help="Model file written by csid fit.")]
@@ -89,13 +90,45 @@ class ModelOutput(NamedTuple):
     ] = False
 
 
+class DecimalMark(StrEnum):
+    """The mark between whole numbers and decimals."""
+
+    point = "."
+    comma = ","
+
+
+class CellOptions(NamedTuple):
+    """How cells of text are read."""
+
+    decimal: Annotated[
+        DecimalMark | None, typer.Option(help="Decimal mark of numbers. Detected by csid fit, and kept with the model.")
+    ] = None
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--month-first",
+            help="Whether 02/11/2023 is in November or in February. Detected by csid fit, and kept with the model.",
+        ),
+    ] = None
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Refuse cells that are not of the type of their column, instead of taking them as missing."
+        ),
+    ] = False
+
+
 class TextFormat(NamedTuple):
-    """How text files are written."""
+    """How files of text, and workbooks, are read."""
 
     delimiter: Annotated[str | None, typer.Option(help="Column delimiter of a text file. Detected if not given.")] = (
         None
     )
-    encoding: Annotated[str, typer.Option(help="Encoding of a text file.")] = "utf8"
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of a text file, such as latin1. Default: UTF-8, or UTF-16 if detected.")
+    ] = None
+    sheet: Annotated[str | None, typer.Option(help="Sheet of a workbook. Default: the first that has cells.")] = None
+    cells: CellOptions = CellOptions()
 
 
 class Display(NamedTuple):

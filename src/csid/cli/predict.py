@@ -59,7 +59,8 @@ def run(
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from csid import load
-    from csid.cli.columns import arrow_types, predictors
+    from csid.cli.cells import OddCells
+    from csid.cli.columns import predictors
     from csid.cli.model_schema import schema_of
     from csid.cli.output_path import Kind, check_output
     from csid.cli.tables import Reading, parts, writer
@@ -79,14 +80,17 @@ def run(
             f"{model} was fitted by least squares and has no predictive distribution. "
             "For intervals, fit with --estimator bayesian."
         )
-    schema = schema_of(estimator.fitted_, options.missing_values(missing))
+    schema = schema_of(estimator.fitted_, options.missing_values(missing), text.cells)
     kept = options.split_by_commas(wanted.keep)
-    types = arrow_types(schema)
+    names = [column.name for column in schema.columns]
+    odd = OddCells(text.cells.strict)
     reading = Reading(
         schema.missing,
-        *text,
-        types=types,
-        optional=frozenset(types) if wanted.absent_as_missing else frozenset(),
+        text.delimiter,
+        text.encoding,
+        text.sheet,
+        columns=names,
+        optional=frozenset(names) if wanted.absent_as_missing else frozenset(),
         also=("*",) if kept == ["all"] else tuple(kept),
     )
     bar = Progress(
@@ -100,12 +104,13 @@ def run(
     with bar, writer(output) as write:
         task = bar.add_task("", total=None)
         for part in parts(data, reading):
-            names = [name for name in part.column_names if kept == ["all"] or name in kept]
-            columns = {name: part[name] for name in names}
-            columns |= _predicted(estimator, predictors(part, schema), schema.targets, wanted)
+            columns = {name: part[name] for name in part.column_names if kept == ["all"] or name in kept}
+            columns |= _predicted(estimator, predictors(part, schema, odd, rows), schema.targets, wanted)
             write(pa.table(columns))
             rows += part.num_rows
             bar.update(task, completed=rows)
+    for note in odd.notes():
+        terminal.note(note)
     terminal.result({"model": str(model), "data": data, "output": output, "rows": rows})
     if output != "-":
         terminal.say(f"wrote {output}: {rows:,} predictions")

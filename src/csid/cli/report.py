@@ -39,7 +39,7 @@ def run(
     path = check_output(page.output or model.with_suffix(".html"), Kind.page, inputs, page.force)
     estimator = load(model)
     estimator.set_params(n_jobs=threads)
-    schema = schema_of(estimator.fitted_, options.missing_values(missing))
+    schema = schema_of(estimator.fitted_, options.missing_values(missing), text.cells)
     rows = None if data is None else read_labelled(data, schema, text)
     if rows is not None and rows.note:
         terminal.note(rows.note)

@@ -1,32 +1,51 @@
-"""Infer the schema of a training table: the type and role of each column, from its values and the options given."""
+"""Infer the schema of a training table: what each column is, and its role, from its cells and the options given."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from csid.cli.cells import OddCells, Recognised, recognise
+from csid.cli.cells.recognition import Wanted
 from csid.cli.errors import DataError, UsageError
-from csid.cli.options import ColumnOptions, missing_values
-from csid.cli.tables import MISSING
-from csid.fitted.schema import ColumnSchema, Kind, Schema, Type
+from csid.cli.options import CellOptions, ColumnOptions, missing_values
+from csid.cli.tables import MISSING, UNNAMED
+from csid.fitted.schema import CellFormat, ColumnSchema, Kind, Schema
 
 _MOST_NAMES = 12
 _MANY_VALUES = 50
 """A text column with more distinct values than this, most of which occur once, is not a predictor."""
 
 
-def infer(table: pa.Table, targets: Sequence[str], options: ColumnOptions) -> Schema:
-    """The schema of a table.
+class Inferred(NamedTuple):
+    """What a training table is.
+
+    schema : of the model; table : its columns as their types; remarks : how cells are read, if that is not obvious.
+    formats : how the cells of targets and weights are written; odd : the cells that cannot be read.
+    """
+
+    schema: Schema
+    table: pa.Table
+    remarks: list[str]
+    formats: dict[str, CellFormat]
+    odd: OddCells
+
+
+def infer(
+    table: pa.Table, targets: Sequence[str], options: ColumnOptions, cells: CellOptions | None = None
+) -> Inferred:
+    """What the columns of a table are.
 
     options : categorical, ignore are names, several separated by commas, or patterns such as `id_*`;
         ordinal are names, of text columns with their values in order (`size=S,M,L`).
     """
     names = table.column_names
     used = [*(("--target", name) for name in targets), ("--weight", options.weight), ("--group", options.group)]
+    known = set(names)
     for flag, name in used:
-        if name is not None and name not in names:
+        if name is not None and name not in known:
             raise _no_column(f"{flag} {name}", names)
     if options.counts and options.weight is None:
         raise UsageError("--counts says what the weights are: name their column with --weight.")
@@ -34,11 +53,20 @@ def infer(table: pa.Table, targets: Sequence[str], options: ColumnOptions) -> Sc
     categorical = matching("--categorical", options.categorical or [], names)
     ignored = matching("--ignore", options.ignore or [], names)
     special = {name for _, name in used}
+    numeric = {*targets, options.weight}
+    wanted: dict[str, Wanted] = {}
+    for name in names:
+        if name in numeric:
+            wanted[name] = "number"
+        elif name not in ignored and name != options.group:
+            wanted[name] = "complete" if name in categorical or orders.get(name) else "any"
+    cells = cells or CellOptions()
+    found = recognise(table, wanted, cells)
     columns, dropped = [], []
     for name in names:
         if name in special:
             continue
-        column = None if name in ignored else _column(name, table[name], name in categorical, orders.get(name))
+        column = None if name in ignored else _column(name, found[name], name in categorical, orders.get(name))
         if column is None:
             dropped.append(name)
         else:
@@ -46,7 +74,20 @@ def infer(table: pa.Table, targets: Sequence[str], options: ColumnOptions) -> Sc
     if not columns:
         raise DataError("no column is left to use as a predictor.")
     missing = tuple(missing_values(options.missing) or MISSING)
-    return Schema(tuple(columns), tuple(targets), missing, options.weight, options.group, tuple(dropped))
+    schema = Schema(tuple(columns), tuple(targets), missing, options.weight, options.group, tuple(dropped))
+    return _inferred(schema, table, found, cells.strict)
+
+
+def _inferred(schema: Schema, table: pa.Table, found: dict[str, Recognised], strict: bool) -> Inferred:
+    odd, remarks = OddCells(strict), []
+    numeric = [*schema.targets, *filter(None, [schema.weight])]
+    used = {*numeric, *(column.name for column in schema.columns)}
+    for name, one in found.items():
+        if name in used:
+            odd.add(name, one.type, one.format, table[name], one.cells, 0)
+            remarks += [f"Column {name!r}: {one.remark}."] if one.remark else []
+    columns = {name: found[name].cells if name in found else table[name] for name in table.column_names}
+    return Inferred(schema, pa.table(columns), remarks, {name: found[name].format for name in numeric}, odd)
 
 
 def matching(flag: str, given: Sequence[str], names: Sequence[str]) -> set[str]:
@@ -60,41 +101,33 @@ def matching(flag: str, given: Sequence[str], names: Sequence[str]) -> set[str]:
     return found
 
 
-def type_of(name: str, kind: pa.DataType) -> Type:
-    """The type of a column in the words of a schema."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_boolean(kind):
-        return "boolean"
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return "text"
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return "date"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        return "number"
-    if pa.types.is_binary(kind):
-        raise DataError(
-            f"column {name!r} is not UTF-8 text. Give its --encoding, such as latin1, or leave it out with "
-            f"--ignore {name}."
-        )
-    raise DataError(f"column {name!r} has the unsupported type {kind}. Leave it out with --ignore {name}.")
-
-
-def _column(name: str, values: Any, categorical: bool, order: tuple[str, ...] | None) -> ColumnSchema | None:
-    """The schema of a predictor; None for a column without values, or for text that hardly ever repeats."""
-    kind, n_known = type_of(name, values.type), values.length() - values.null_count
+def _column(name: str, found: Recognised, categorical: bool, order: tuple[str, ...] | None) -> ColumnSchema | None:
+    """The schema of a predictor; None for a column without a name or values, or for text that hardly ever repeats."""
+    values, kind = found.cells, found.type
+    n_known = values.length() - values.null_count
     if order is not None and kind == "text":
         return ColumnSchema(name, "text", "number", _checked_order(name, values, order))
     if order:
         raise UsageError(f"--ordinal {name}: the column is not text and needs no list of values. Use --ordinal {name}.")
-    if n_known == 0:
+    if n_known == 0 or (name.endswith(UNNAMED) and not categorical):
         return None
+    _check_type(name, values.type)
     if kind == "text" and not categorical:
         n_distinct = pc.count_distinct(values, mode="only_valid").as_py()
         if n_distinct > _MANY_VALUES and 2 * n_distinct > n_known:
             return None
     is_category: Kind = "category" if (categorical or kind in ("text", "boolean")) and order is None else "number"
-    return ColumnSchema(name, kind, is_category)
+    return ColumnSchema(name, kind, is_category, format=found.format)
+
+
+def _check_type(name: str, kind: pa.DataType) -> None:
+    if pa.types.is_binary(kind):
+        raise DataError(
+            f"column {name!r} is not UTF-8 text. Give its --encoding, such as latin1, or leave it out with "
+            f"--ignore {name}."
+        )
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind):
+        raise DataError(f"column {name!r} has the unsupported type {kind}. Leave it out with --ignore {name}.")
 
 
 def _order(given: str, names: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -26,7 +26,8 @@ class TrainingFile(NamedTuple):
 
     @property
     def reading(self) -> Reading:
-        return Reading(missing_values(self.columns.missing) or MISSING, *self.text)
+        missing = missing_values(self.columns.missing) or MISSING
+        return Reading(missing, self.text.delimiter, self.text.encoding, self.text.sheet)
 
 
 @dataclass(frozen=True)
@@ -45,23 +46,24 @@ class Training(Generic[Rows]):
 
 
 def read_in_memory(file: TrainingFile) -> Training[LabelledRows]:
-    """Read all rows, and infer column types from them."""
-    table = read(file.data, file.reading)
-    schema = infer(table, file.targets, file.columns)
+    """Read all rows, and infer from them what the columns are."""
+    schema, table, remarks, _, odd = infer(read(file.data, file.reading), file.targets, file.columns, file.text.cells)
     rows = labelled(table, schema, file.columns.weight, file.columns.group)
     if len(rows.y) < 2:
         raise DataError(f"{file.data} has {len(rows.y)} row(s) with a target; a fit needs at least 2.")
-    notes = [*filter(None, [rows.note]), *dropped(table, schema, file.columns.ignore)]
+    notes = [*filter(None, [rows.note]), *odd.notes(), *remarks, *dropped(table, schema, file.columns.ignore)]
     return Training(schema, rows, f"{file.data}: {len(rows.y):,} rows", described(table, schema), notes)
 
 
 def read_out_of_core(file: TrainingFile) -> Training[FileRows]:
-    """Infer column types from the first rows; the fit streams all rows."""
+    """Infer from the first rows what the columns are; the fit streams all rows."""
     first = first_part(file.data, file.reading)
-    schema = infer(first, file.targets, file.columns)
+    schema, table, remarks, formats, odd = infer(first, file.targets, file.columns, file.text.cells)
     notes = [
         f"Fitting out of core: column types are inferred from the first {first.num_rows:,} rows, and encoded rows are "
         "kept on disk.",
-        *dropped(first, schema, file.columns.ignore),
+        *remarks,
+        *dropped(table, schema, file.columns.ignore),
     ]
-    return Training(schema, FileRows(file.data, file.reading, schema), file.data, described(first, schema), notes)
+    rows = FileRows(file.data, file.reading, schema, formats, odd)
+    return Training(schema, rows, file.data, described(table, schema), notes)

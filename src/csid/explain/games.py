@@ -68,7 +68,7 @@ def play(
     n_rows, K = len(rows.codes), len(factors.V)
     values = np.zeros((n_rows, int(np.prod(shape)), K))
     parts = [(start, min(start + _ROWS_IN_PART, n_rows)) for start in range(0, n_rows, _ROWS_IN_PART)]
-    cells = Cells(rows.codes, rows.fractions, factors.levels).arrays
+    cells = Cells(rows.codes, rows.fractions, factors.levels, factors.levels).arrays
     for outside in _outside(factors, background):
         given = (cells, (factors.table, factors.offsets, factors.V), outside, rule)
         workers.map(lambda part, given=given: kernel(*given, *part, values), parts)  # type: ignore[misc]

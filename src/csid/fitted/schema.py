@@ -3,22 +3,36 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Type = Literal["number", "text", "boolean", "date"]
+Type = Literal["number", "text", "boolean", "date", "time"]
 Kind = Literal["number", "category"]
+
+
+@dataclass(frozen=True)
+class CellFormat:
+    """How the cells of a column are written.
+
+    unit : of numbers, such as kg or $; decimal : their decimal mark, a point or a comma.
+    day_first : whether 02/11/2023 is in November.
+    """
+
+    unit: str = ""
+    decimal: str = "."
+    day_first: bool = False
 
 
 @dataclass(frozen=True)
 class ColumnSchema:
     """A predictor.
 
-    type : how its cells are read; kind : how the model treats them. A date is a number of days.
-    order : for text that is an ordered number, its values from lowest to highest.
+    type : how its cells are read; kind : how the model treats them. A date is a number of days, a time of hours.
+    order : for text that is an ordered number, its values from lowest to highest; format : how the cells are written.
     """
 
     name: str
     type: Type
     kind: Kind
     order: tuple[str, ...] = ()
+    format: CellFormat = CellFormat()
 
 
 @dataclass(frozen=True)

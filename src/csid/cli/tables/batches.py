@@ -1,19 +1,27 @@
 """The wanted columns of one file as Arrow record batches; the content of the file tells its format."""
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
 from csid.cli.errors import DataError
-from csid.cli.tables.csv_text import read_header, text_batches, unzipped
+from csid.cli.tables.csv_text import read_header, text_batches
+from csid.cli.tables.json_lines import json_rows, looks_like_json
+from csid.cli.tables.plain_rows import batch_of
 from csid.cli.tables.read_options import Reading
 from csid.cli.tables.sources import Source
+from csid.cli.tables.text_stream import text_stream
+from csid.cli.tables.workbook import is_workbook, sheet_columns
 
 _BATCH_ROWS = 1 << 16
+UNNAMED = " (unnamed)"
+"""Ends the name that a column without a name is given."""
 
 
 def record_batches(
@@ -33,40 +41,66 @@ def record_batches(
         wanted = _wanted(arrow.schema.names, source.label, reading)
         batches = (arrow.get_batch(at).select(wanted) for at in range(arrow.num_record_batches))
         yield from _typed(batches, pa.schema([arrow.schema.field(name) for name in wanted]), reading)
+    elif is_workbook(stream):
+        names, columns = sheet_columns(stream, source.label, reading.sheet)
+        names = _named(names)
+        wanted = _wanted(names, source.label, reading)
+        batch = batch_of((columns[names.index(name)] for name in wanted), wanted)
+        yield from _typed(iter([batch]), batch.schema, reading)
     else:
-        text = unzipped(stream)
+        text = text_stream(stream, source.label, reading.encoding)
+        if looks_like_json(text):
+            yield from _json_batches(text, source.label, reading, streamed)
+            return
         header = read_header(text, source.label, reading)
+        header = header._replace(names=_named(header.names))
         yield from text_batches(text, header, _wanted(header.names, source.label, reading), reading, streamed)
+
+
+def _json_batches(text: io.BufferedReader, label: str, reading: Reading, streamed: bool) -> Iterator[pa.RecordBatch]:
+    """Batches of JSON lines. Keys may be absent; of a stream, the first rows tell the columns."""
+    wanted: list[str] | None = None
+    for rows in json_rows(text, label, _BATCH_ROWS if streamed else None):
+        if wanted is None:
+            names = list(dict.fromkeys(name for row in rows for name in row))
+            absent = [name for name in reading.columns or () if name not in names]
+            wanted = _wanted([*names, *absent] if streamed else names, label, reading)
+        batch = batch_of(([row.get(name) for row in rows] for name in wanted), wanted)
+        yield from _typed(iter([batch]), batch.schema, reading)
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    """Names of columns; one without a name gets its position."""
+    return [name or f"column {at}{UNNAMED}" for at, name in enumerate(names, start=1)]
 
 
 def _wanted(names: Sequence[str], label: str, reading: Reading) -> list[str]:
     """The columns of the file to read."""
-    for at, name in enumerate(names):
-        if not name.strip():
-            raise DataError(f"{label}: column {at + 1} has no name.")
-        if name in names[:at]:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise DataError(f"{label}: two columns are named {name!r}.")
-    if reading.types is None:
+    if reading.columns is None:
         return list(names)
-    everything = "*" in reading.also
-    for name in (*reading.types, *(() if everything else reading.also)):
-        if name not in names and name not in reading.optional:
+    everything, known = "*" in reading.also, set(names)
+    for name in (*reading.columns, *(() if everything else reading.also)):
+        if name not in known and name not in reading.optional:
             raise DataError(f"{label} has no column {name!r}; its columns are {', '.join(map(repr, names))}.")
-    return [name for name in names if everything or name in reading.types or name in reading.also]
+    asked = {*reading.columns, *reading.also}
+    return [name for name in names if everything or name in asked]
 
 
-def _typed(batches: Iterator[pa.RecordBatch], fields: pa.Schema, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Batches with their columns cast to the wanted types."""
-    types = reading.types or {}
-    target = pa.schema([field.with_type(types.get(field.name, field.type)) for field in fields])
-    empty = iter([pa.RecordBatch.from_pylist([], schema=fields)])
-    for batch in chain(empty, batches):
-        columns = [_cast(batch.column(field.name), field) for field in target]
-        yield pa.RecordBatch.from_arrays(columns, schema=target)
+def _typed(batches: Iterator[pa.RecordBatch], schema: pa.Schema, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of columns that have types: dictionaries are looked up, and words for missing cells are null."""
+    empty = pa.RecordBatch.from_pylist([], schema=schema)
+    words = pa.array(reading.missing, pa.string())
+    for batch in chain([empty], batches):
+        columns = [_plain(batch.column(name), words) for name in schema.names]
+        yield pa.RecordBatch.from_arrays(columns, schema.names)
 
 
-def _cast(column: pa.Array, field: pa.Field) -> pa.Array:
-    try:
-        return column.cast(field.type)
-    except pa.ArrowException as error:
-        raise DataError(f"column {field.name!r} has type {column.type}; expected {field.type}: {error}.") from None
+def _plain(column: pa.Array, missing: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
+    return pc.if_else(pc.is_in(column, missing), None, column) if pa.types.is_string(column.type) else column

@@ -1,8 +1,10 @@
 """Errors of Arrow in the user's words: the file, the line, the column, what was found and what to do."""
 
 import gzip
+import lzma
 import re
-import shlex
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,14 +12,12 @@ import pyarrow as pa
 
 from csid.cli.errors import DataError
 from csid.cli.tables.batches import record_batches
-from csid.cli.tables.csv_text import read_header, unzipped
+from csid.cli.tables.csv_text import read_header
 from csid.cli.tables.read_options import Reading
 from csid.cli.tables.sources import Source
+from csid.cli.tables.text_stream import text_stream
 
 _RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
-_WRONG_TYPE = re.compile(
-    r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (\w+): invalid value '(.*)'", re.DOTALL
-)
 _LONGEST_QUOTE = 80
 
 
@@ -28,8 +28,8 @@ def explained(source: Source, reading: Reading) -> Iterator[None]:
         yield
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError, pa.ArrowNotImplementedError, UnicodeError) as error:
         text = str(_with_line(error, source, reading))
-        raise DataError(f"{source.label}: {_message(text, source, reading)}") from None
-    except (gzip.BadGzipFile, EOFError) as error:
+        raise DataError(f"{source.label}: {_message(text, _header_lines(source, reading))}") from None
+    except (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise DataError(f"{source.label} is damaged or truncated: {error}.") from None
 
 
@@ -48,30 +48,26 @@ def _with_line(error: Exception, source: Source, reading: Reading) -> Exception:
     return error
 
 
-def _message(text: str, source: Source, reading: Reading) -> str:
+def _message(text: str, header_lines: int) -> str:
     if match := _RAGGED.search(text):
         row, expected, got, line = match.groups()
         quoted = line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 3] + "..."
-        return f"{_line(row)} has {got} values, but the header has {expected} columns: {quoted!r}."
-    if match := _WRONG_TYPE.search(text):
-        column, row, kind, value = match.groups()
-        expected = {"double": "a number", "bool": "true or false", "timestamp": "a date"}.get(kind, kind)
-        return (
-            f"{_column(int(column), source, reading)} holds {value!r} in {_line(row)}; expected {expected}. "
-            f"If it means a missing value, use --missing {shlex.quote(value)}."
-        )
+        return f"{_line(row, header_lines)} has {got} values, but the header has {expected} columns: {quoted!r}."
     if "UTF8" in text:
         return f"{text}. If the text is not UTF-8, give its --encoding, such as latin1."
     return f"{text.strip().rstrip('.')}."
 
 
-def _column(at: int, source: Source, reading: Reading) -> str:
-    """The column by name, or by number on standard input, whose header cannot be read again."""
+def _header_lines(source: Source, reading: Reading) -> int:
+    """How many lines a text file has above its rows."""
     if source.path is None:
-        return f"column {at + 1}"
-    with source.opened() as stream:
-        return f"column {read_header(unzipped(stream), source.label, reading).names[at]!r}"
+        return 1
+    try:
+        with source.opened() as stream:
+            return read_header(text_stream(stream, source.label, reading.encoding), source.label, reading).lines
+    except (DataError, UnicodeError):
+        return 1
 
 
-def _line(row: str | None) -> str:
-    return "a line" if row is None else f"line {int(row) + 1}"
+def _line(row: str | None, header_lines: int) -> str:
+    return "a line" if row is None else f"line {int(row) + header_lines}"

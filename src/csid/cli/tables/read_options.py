@@ -1,9 +1,7 @@
-"""How files are read: missing values, text format, wanted columns and their types."""
+"""How files are read: missing values, text format and wanted columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import pyarrow as pa
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?")
 """Text that means a missing value, unless --missing replaces the list."""
@@ -11,16 +9,17 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?")
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read.
+    """How files are read. Cells of text stay text: what they mean is found out later.
 
-    missing : text that means a missing value; delimiter : of a text file, None to detect it.
-    types : of the wanted columns, by name; None reads all columns and infers their types.
-    optional : columns of `types` that the file may lack; also : further columns to read as text, `*` for all.
+    missing : text that means a missing value; delimiter, encoding : of a text file, None to detect it.
+    sheet : of a workbook, None for the first. columns : the wanted ones by name; None reads all columns.
+    optional : columns that the file may lack; also : further columns, `*` for all.
     """
 
     missing: Sequence[str] = MISSING
     delimiter: str | None = None
-    encoding: str = "utf8"
-    types: Mapping[str, pa.DataType] | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    columns: Sequence[str] | None = None
     optional: frozenset[str] = frozenset()
     also: tuple[str, ...] = ()

@@ -1,0 +1,7 @@
+"""What the cells of a column mean: numbers, dates, times and truth values, however they are written."""
+
+from csid.cli.cells.odd_cells import OddCells
+from csid.cli.cells.read_column import read_cells
+from csid.cli.cells.recognition import Recognised, recognise
+
+__all__ = ["OddCells", "Recognised", "read_cells", "recognise"]
