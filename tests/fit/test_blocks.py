@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from csid._kernels import block_banded, factor_update
+from csid._kernels import block_banded, block_cholesky, factor_update
 from csid.tensor.factors import padded_rank
 from fit.strategies import seeds
 from fit.systems import assemble
@@ -52,9 +52,9 @@ def _or_none(G: Array) -> Array | None:
     return _padded(G, 2) if G.any() else None
 
 
-_factor = njit(lambda H, F: block_banded.factor(H, F))
-_lower = njit(lambda H, F, x: block_banded.solve_lower(H, F, x))
-_upper = njit(lambda H, F, x: block_banded.solve_upper(H, F, x))
+_factor = njit(lambda H, F: block_cholesky.factor(H, F))
+_lower = njit(lambda H, F, x: block_cholesky.solve_lower(H, F, x))
+_upper = njit(lambda H, F, x: block_cholesky.solve_upper(H, F, x))
 _solve = njit(lambda H, F, rhs, p, G, noise, x: block_banded.solve(H, F, rhs, p, G, noise, x))
 _relax = njit(lambda H, F, rhs, p, G, x: block_banded.relax(H, F, rhs, p, G, x))
 _product = njit(lambda H, F, p, G, x, out: block_banded.product(H, F, p, G, x, out))

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._kernels import row_loops
-from csid._kernels.block_banded import FLAT, lowers
+from csid._kernels.block_banded import lowers
+from csid._kernels.block_cholesky import FLAT
 from csid._kernels.threads import Workers, row_parts
 from csid.data.problem import Problem
 from csid.data.statistics import row_arrays

@@ -72,22 +72,34 @@ class Bins:
 
     marginals : N arrays p_n (C_n,), positive.
     kernels : N arrays (C_n, C_n); column h is a distribution centred on bin h. The distribution of a class is a mixture
-        of these, so it is smooth over ordered bins.
+        of these, so it is smooth over ordered bins. None for a category, whose bins have no neighbours: the identity.
     """
 
     marginals: tuple[Array, ...]
-    kernels: tuple[Array, ...]
+    kernels: tuple[Array | None, ...]
 
     @classmethod
     def of(cls, marginals: Sequence[Array], ordered: Sequence[bool], bandwidth: int) -> "Bins":
         """Triangular kernels over ordered bins, zero beyond `bandwidth` neighbours, times the marginal."""
-        kernels = []
+        kernels: list[Array | None] = []
         for p, is_ordered in zip(marginals, ordered, strict=True):
+            if not is_ordered:
+                kernels.append(None)
+                continue
             index = np.arange(len(p))
-            distance = np.abs(index[:, None] - index)
-            kernel = np.maximum(0.0, 1.0 - distance / (bandwidth + 1.0)) if is_ordered else np.eye(len(p))
+            kernel = np.maximum(0.0, 1.0 - np.abs(index[:, None] - index) / (bandwidth + 1.0))
             kernels.append(p[:, None] * kernel / (p @ kernel))
         return cls(tuple(marginals), tuple(kernels))
+
+    def mixed(self, mixtures: Sequence[Array]) -> list[Array]:
+        """The distributions (C_n, R) over bins that mixtures of the kernels are."""
+        pairs = zip(self.kernels, mixtures, strict=True)
+        return [mixture if kernels is None else kernels @ mixture for kernels, mixture in pairs]
+
+    def transposed(self, n: int, of_bins: Array) -> Array:
+        """The product (C_n, R) of the transposed kernels of predictor n with an array over its bins."""
+        kernels = self.kernels[n]
+        return of_bins if kernels is None else kernels.T @ of_bins
 
 
 @dataclass(frozen=True)
@@ -159,8 +171,8 @@ class ClassParameters:
         return cls(np.full(prior.rank, 1.0 / prior.rank), tuple(mixed))
 
     def classes(self, bins: Bins) -> LatentClasses:
-        modes = zip(bins.marginals, bins.kernels, self.mixtures, strict=True)
-        return LatentClasses(self.weights, tuple(kernels @ mixture / p[:, None] for p, kernels, mixture in modes))
+        modes = zip(bins.marginals, bins.mixed(self.mixtures), strict=True)
+        return LatentClasses(self.weights, tuple(mixed / p[:, None] for p, mixed in modes))
 
 
 def fit_latent_classes(
@@ -201,11 +213,11 @@ def em_step(
     total, mass, value = np.sum(sums, axis=0), np.sum(of_classes, axis=0), float(np.sum(values))
     value += prior.rows * float(tables.log_weights.mean())
     new = []
-    modes = zip(bins.marginals, bins.kernels, parameters.mixtures, prior.mean, strict=True)
-    for n, (p, kernels, old, mean) in enumerate(modes):
+    modes = zip(bins.marginals, parameters.mixtures, prior.mean, strict=True)
+    for n, (p, old, mean) in enumerate(modes):
         value += prior.rows * float((mean * np.log(old)).sum())
         of_bins = total[tables.offsets[n] : tables.offsets[n] + len(p)] / (p[:, None] * classes.lifts[n])
-        expected = old * (kernels.T @ of_bins) + prior.rows * mean
+        expected = old * bins.transposed(n, of_bins) + prior.rows * mean
         new.append(expected / expected.sum(axis=0))
     unnormalised = mass + prior.rows / classes.rank
     return ClassParameters(unnormalised / unnormalised.sum(), tuple(new)), value / float(weights.sum())
