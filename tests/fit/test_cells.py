@@ -60,7 +60,7 @@ def test_every_code_up_to_that_of_a_missing_cell_is_legal(rows: int, kind: Any) 
 )
 def test_arrays_of_another_shape_are_refused(codes: NDArray[Any], fractions: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
-        Cells(codes, fractions, LEVELS)
+        Cells(codes, fractions, LEVELS, LEVELS)
 
 
 @pytest.mark.parametrize("columns", [1, 3])
