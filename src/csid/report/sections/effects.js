@@ -64,6 +64,6 @@ function missingWords(model, k, target) {
   const mean = formatterOf(Math.abs(model.mean[k]))(model.mean[k]);
   if (own === all) return "Missing cells have a level of their own, shown in violet.";
   const others = own ? "Missing cells have a level of their own where it is shown in violet. Elsewhere they" : "Missing cells";
-  const how = model.classes ? "are imputed from the other cells" : "are averaged over";
+  const how = model.classes?.conditional ? "are imputed from the other cells" : "are averaged over";
   return `${others} ${how}; with all cells missing, the mean ${target} is ${mean}.`;
 }
