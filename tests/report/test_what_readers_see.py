@@ -180,6 +180,22 @@ def test_dates_are_dates_everywhere(browser: Any, tmp_path: Path) -> None:
         assert page.evaluate("() => window.csid.whatIf.cells[0]") is None
 
 
+def test_times_of_day_are_shown_within_two_weeks(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"moment": 18_000 + rng.uniform(0, 4, 200)})
+    model = CSIDRegressor(rank=1, max_iter=3, random_state=0).fit(X, np.sin(X["moment"]))
+    schema = Schema((ColumnSchema("moment", "date", "number"),), ("y",), ("",))
+    write_report(replace(model.fitted_, schema=schema), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        page.locator("input[type=datetime-local]").fill("2019-04-15T06:30")
+        cell = page.evaluate("() => window.csid.whatIf.cells[0]")
+        assert_allclose(cell, (pd.Timestamp("2019-04-15 06:30") - pd.Timestamp(0)) / pd.Timedelta("1D"), rtol=1e-12)
+        page.get_by_role("button", name="Copy as JSON").click()
+        assert page.get_by_label("The row as text").input_value() == '{"moment":"2019-04-15 06:30"}'
+        page.evaluate(DRAW_ALL)
+        assert all(re.fullmatch(r"04-1\d \d\d:00|2019-04-1\d", text) for text in _rows_of_ticks(page, "#effects")[0])
+
+
 def test_weak_pairs_are_left_out(house: tuple[Any, Path], browser: Any, tmp_path: Path) -> None:
     model, path = house
     shares = sobol_indices(model).pairs
@@ -314,9 +330,10 @@ def test_texts_have_enough_contrast(colours: str, house: tuple[Any, Path], brows
 def test_texts_of_plots_keep_their_size(house: tuple[Any, Path], browser: Any) -> None:
     scale = "() => [...document.querySelectorAll('svg')].map((svg) => svg.clientWidth / svg.viewBox.baseVal.width)"
     with opened(browser, house[1]) as page:
+        page.evaluate(DRAW_ALL)
         for width in (1280, PHONE, 900):
             page.set_viewport_size({"width": width, "height": 900})
-            page.evaluate(DRAW_ALL)
+            page.wait_for_function(f"() => innerWidth === {width} && new Promise(requestAnimationFrame)")
             assert_allclose(page.evaluate(scale), 1.0, atol=0.01)
 
 

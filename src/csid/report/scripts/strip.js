@@ -18,7 +18,7 @@ class Strip {
     this.range.style.width = `calc(${at(upper)} - ${at(lower)})`;
     this.centre.style.left = at(average);
     this.mark.style.left = at(mean);
-    const ticks = niceTicks(low, high, 4).map(([tick, text]) => {
+    const ticks = niceTicks(low, high, 6).map(([tick, text]) => {
       const node = element("span", {}, text);
       node.style.left = at(tick);
       return node;

@@ -5,7 +5,7 @@ const MOST_CONTROLS = 14;
 registerSection("what_if", {
   link: "What if",
   title: "What if",
-  text: "Change a predictor. The page computes the prediction, its interval and Shapley values from the model itself.",
+  text: "Change a predictor: the page computes the prediction, its predictive interval and the Shapley values again.",
   create: (report, place, data) => new WhatIf(report, place, data),
 });
 
