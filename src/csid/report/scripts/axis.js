@@ -3,18 +3,16 @@
 const AXIS = { text: 12, tick: 8, beside: 20, name: 22, above: 28 }; // pixels
 
 const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = `${AXIS.text}px ${getComputedStyle(document.body).fontFamily}`;
 
-function textWidth(text) {
-  ruler.font = `${AXIS.text}px ${getComputedStyle(document.body).fontFamily}`;
-  return ruler.measureText(text).width;
-}
+const textWidth = (text) => ruler.measureText(text).width;
 
 const widest = (texts) => Math.max(0, ...texts.map(textWidth));
 
 // A text that is no wider than so many pixels.
 function fitted(text, pixels) {
   if (textWidth(text) <= pixels) return text;
-  let letters = [...text].length - 1;
+  let letters = Math.min([...text].length - 1, Math.ceil(pixels / 3)); // which are wider than 3 pixels
   while (letters > 2 && textWidth(shortened(text, letters)) > pixels) letters--;
   return shortened(text, letters);
 }
