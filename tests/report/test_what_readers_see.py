@@ -346,6 +346,15 @@ def test_few_rows_and_one_predictor(browser: Any, tmp_path: Path) -> None:
         assert not page.locator("#find").is_visible()
 
 
+def test_numbers_that_differ_in_their_last_digits_only(browser: Any, tmp_path: Path) -> None:
+    nanoseconds = 1.7e18 + 256.0 * np.arange(40)
+    X = pd.DataFrame({"moment": nanoseconds, "x": np.arange(40.0)})
+    CSIDRegressor(rank=1, max_iter=3, random_state=0).fit(X, nanoseconds).report(tmp_path / "page.html", X, nanoseconds)
+    with opened(browser, tmp_path / "page.html", PHONE, is_mobile=True) as page:
+        page.evaluate(DRAW_ALL)
+        assert page.evaluate(BEYOND, PHONE) == []
+
+
 def test_paper_has_no_half_empty_pages(house: tuple[Any, Path], browser: Any, tmp_path: Path) -> None:
     if shutil.which("pdftotext") is None:
         skip_or_fail("no pdftotext on this machine (apt-get install poppler-utils)")

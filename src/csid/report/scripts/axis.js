@@ -1,5 +1,6 @@
 // Scales and axes of plots: round ticks as pairs of a value and its text, and names of what the axes show.
 
+const MOST_DIGITS = 7; // of a tick with an exponent
 const AXIS = { text: 12, tick: 8, beside: 20, name: 22, above: 28 }; // pixels
 
 const ruler = document.createElement("canvas").getContext("2d");
@@ -26,15 +27,16 @@ function scaleOf(low, high, from, to) {
 
 // Multiples of 1, 2 or 5 times a power of ten that divide a range into at most `parts` parts, where they can.
 function niceTicks(low, high, parts, least = 0) {
-  const step = Math.max((high - low) / Math.max(parts, 1), least);
-  if (!(step > 0) || !Number.isFinite(step)) return [[low, formatNumber(low)]];
+  const step = Math.max((high - low) / Math.max(parts, 1), least), size = Math.max(Math.abs(low), Math.abs(high));
+  if (!(step > 1e-10 * size) || !Number.isFinite(step)) return [[low, formatNumber(low)]]; // no room for their digits
   const power = Math.floor(Math.log10(step) + 1e-9);
   const unit = [1, 2, 5, 10].find((each) => each * 10 ** power >= step * (1 - 1e-9)) * 10 ** power;
   const ticks = [];
   for (let i = Math.ceil(low / unit - 1e-9); i * unit <= high + 1e-9 * unit; i++) ticks.push(i * unit);
   const largest = Math.max(...ticks.map(Math.abs)), decimals = Math.max(0, -Math.floor(Math.log10(unit) + 1e-9));
   if (largest < LARGEST && unit >= SMALLEST) return ticks.map((tick) => [tick, withDecimals(tick, decimals, decimals)]);
-  const digits = Math.min(15, 1 + Math.ceil(Math.log10(largest / unit)));
+  const digits = 1 + Math.ceil(Math.log10(largest / unit));
+  if (digits > MOST_DIGITS) return [[low, formatNumber(low)]];
   return ticks.map((tick) => [tick, tick ? withExponent(tick, digits) : "0"]);
 }
 

@@ -23,7 +23,8 @@ function effectPlot({ model, targets }, n, k, common, size) {
     lower < upper ? `90\u00a0% of draws: ${format(lower)} to ${format(upper)}` : "",
   ];
   const draw = predictor.isNumber && !predictor.words.length ? curvePlot : categoryPlot;
-  return draw({ predictor, effect, mean, low, high, words, reading, width: size.width, height: Math.min(EFFECT.height, size.height), value: `mean ${target}` });
+  const height = Math.min(EFFECT.height, size.height);
+  return draw({ predictor, effect, mean, low, high, words, reading, width: size.width, height, value: `mean ${target}` });
 }
 
 function curvePlot({ predictor, effect, mean, low, high, words, reading, width, height, value }) {

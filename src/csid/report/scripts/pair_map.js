@@ -52,7 +52,8 @@ function pairPlot({ model, targets }, i, n, k, interaction, size) {
   if (interaction) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
   const format = formatterOf(high - low), share = (value) => (high > low ? (value - low) / (high - low) : 0.5);
 
-  const { width } = size, height = Math.min(PAIR.height, size.height - 62), top = AXIS.above, bottom = top + height, y = scaleOfSide(up, bottom, top);
+  const { width } = size, height = Math.min(PAIR.height, size.height - 62), top = AXIS.above, bottom = top + height;
+  const y = scaleOfSide(up, bottom, top);
   const beside = ticksOfSide(up, height / 27, 0.3 * width);
   const left = Math.round(widest(beside.map(([, text]) => text))) + AXIS.tick, right = width - PAIR.right;
   const x = scaleOfSide(across, left, right);
