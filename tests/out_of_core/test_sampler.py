@@ -72,4 +72,4 @@ def test_students_t_gives_the_same_posterior_from_other_random_numbers() -> None
     assert other.score(X[PREDICTORS], X["y"]) == pytest.approx(one.score(X[PREDICTORS], X["y"]), abs=0.02)
     assert_allclose(other.noise_, one.noise_, rtol=0.25)
     apart = np.sqrt(np.mean((other.predict(X[PREDICTORS]) - one.predict(X[PREDICTORS])) ** 2))
-    assert apart < 0.5 * one.noise_[0]
+    assert apart < 0.05 * X["y"].std()  # the targets have no noise, and gaps are not taken for noise

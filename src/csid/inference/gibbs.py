@@ -41,6 +41,7 @@ from csid.tensor.factors import Factors, table_offsets, table_rows
 Array = NDArray[np.float64]
 
 COMPONENTS_AT_ONCE = 32
+_MOST_PSEUDO_OBSERVATIONS = 10.0
 """More components than this are drawn in groups, each given the others."""
 
 
@@ -91,7 +92,7 @@ def run_chain(
         draw_components(working, prior, modes, state, rng)
         squares, count = draw_bias(working, state, rng), working.summary.n_observations
         if averages:
-            squares, count = working.noise_sums(state.factors)
+            squares, count = _noise_among_gaps(working.noise_sums(state.factors), squares, summary.n_observations)
         state.parameters = likelihood.draw(squares, count, rng)
         chain.residual.append(squares / working.summary.total_weight)
         chain.trace.append(likelihood.trace(state.parameters))
@@ -100,6 +101,20 @@ def run_chain(
             chain.kept.append(len(chain.trace) - 1)
         if not keep_going(chain):
             break
+
+
+def _noise_among_gaps(noise: tuple[Array, float], squares: Array, n_observations: float) -> tuple[Array, float]:
+    """Sums of squares (K,) and the number of observations that the noise is drawn from, with pseudo-observations.
+
+    Where the variance over missing cells is much larger than the noise, residuals do not tell small noise from none. Of
+    rows that are all like that the noise would drift to zero. So up to 10 pseudo-observations have the mean square of
+    the residuals, in proportion to the observations that missing cells have taken away.
+
+    noise : from `noise_sums`; squares : (K,) of the residuals with their working weights.
+    """
+    of_noise, count = noise
+    pseudo = _MOST_PSEUDO_OBSERVATIONS * max(0.0, 1.0 - count / n_observations)
+    return of_noise + pseudo * squares / count, count + pseudo
 
 
 def _with_drawn_cells(samples: LocalSamples, chain: Chain, pmf: LevelPMF, rng: np.random.Generator) -> LocalSamples:
