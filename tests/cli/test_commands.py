@@ -48,13 +48,33 @@ def test_least_squares_and_several_targets(csid: Run, flats: Path, tmp_path: Pat
     ended = csid(*line, "--set", "max_iter=5", "--holdout", "0.25", "--json")
     assert ended.code == 0
     assert set(ended.document["held_out"]) == {"rent", "floor"}
-    assert ended.document["rows"] == 150
+    assert ended.document["held_out"]["rent"]["rows"] == 50
+    assert ended.document["rows"] == 200
     ended = csid("predict", "m.csid", flats, "-o", "p.csv")
     assert ended.code == 0
     assert (tmp_path / "p.csv").read_text().splitlines()[0] == '"prediction_rent","prediction_floor"'
     refused = csid("predict", "m.csid", flats, "--interval", "0.9")
     assert refused.code == Exit.USAGE
     assert "has no predictive distribution. For intervals, fit with --estimator bayesian" in refused.notes
+
+
+def test_fit_ends_with_how_good_the_model_is(csid: Run, flats: Path) -> None:
+    line = ("fit", flats, "--target", "rent", "-o", "m.csid", *QUICK, "--set", 'prior=["medium", "smooth"]')
+    shown = csid(*line, "--set", "n_burn=60").out
+    assert re.search(r"rent: R² 0\.9\d\d, RMSE \d+.*, and 90 % intervals cover \d+% of 200 held-out rows", shown)
+    assert re.search(r"Most important predictors: area \d+%, \w+ \d+%, \w+ \d+%\.", shown)
+    document = csid("info", "m.csid", "--json").document["training"]
+    assert document["accuracy"]["rent"]["rows"] == 200
+    assert next(iter(document["importance"])) == "area"
+    assert "--holdout 0.2 evaluates a fit" in csid("fit", flats, "--target", "rent", *QUICK).out
+
+
+def test_a_holdout_does_not_change_the_model(csid: Run, flats: Path, tmp_path: Path) -> None:
+    line = ("fit", flats, "--target", "rent", *QUICK)
+    assert csid(*line, "-o", "plain").code == 0
+    ended = csid(*line, "-o", "evaluated", "--holdout", "0.25")
+    assert "Metrics on 50 held-out rows, of a fit to the other 150" in ended.out
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "evaluated").read_bytes()
 
 
 def test_predict_is_what_the_library_predicts(csid: Run, flats: Path, model: Path, tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """csid fit: from a data file to a model file."""
 
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from csid.cli import options
-from csid.cli.errors import Exit, UsageError
+from csid.cli.errors import Exit, InterruptError, UsageError
 from csid.cli.estimators import Effort, Estimator, fit, make
 from csid.cli.model_path import default_model_path
+
+if TYPE_CHECKING:
+    from csid import BayesianCSIDRegressor, CSIDRegressor
 
 
 class FitOptions(NamedTuple):
@@ -23,7 +26,10 @@ class FitOptions(NamedTuple):
         list[str] | None, typer.Option("--set", help="Estimator parameter, such as rank=16. May be repeated.")
     ] = None
     holdout: Annotated[
-        float, typer.Option(help="Fraction of the rows to hold out of the fit and evaluate on.", min=0.0, max=0.9)
+        float,
+        typer.Option(
+            help="Fraction of the rows to evaluate a first fit on; the model is then fitted to all.", min=0.0, max=0.9
+        ),
     ] = 0.0
 
 
@@ -49,7 +55,7 @@ def run(
 ) -> None:
     """Fit a model to DATA and save it. Column types are inferred, and shown before the fit."""
     from csid.cli.file_rows import FileRows
-    from csid.cli.fit_summary import summary
+    from csid.cli.fit_summary import accuracy_lines, summary
     from csid.cli.labelled_rows import LabelledRows
     from csid.cli.memory import is_large
     from csid.cli.metrics import metric_rows
@@ -65,29 +71,34 @@ def run(
     terminal.note_table(training.title, training.columns)
     for note in training.notes:
         terminal.note(note)
-    rows, held_out = training.rows, None
+    rows, schema = training.rows, training.schema
+
+    def estimator() -> "CSIDRegressor | BayesianCSIDRegressor":
+        more = model.set_ or [], terminal.shows_progress
+        return make(model.estimator, model.effort, schema, execution, *more)
+
+    document: dict[str, Any] = {"model": str(path), "predictors": len(schema.columns)}
     if model.holdout:
         if isinstance(rows, FileRows):
             raise UsageError(
                 f"--holdout {model.holdout} needs the rows in memory: use --in-memory, or keep test rows in another "
                 "file and run csid evaluate on it."
             )
-        rows, held_out = rows.split(model.holdout, execution.seed)
-    estimator = make(
-        model.estimator, model.effort, training.schema, execution, model.set_ or [], terminal.shows_progress
-    )
-    interrupted = fit(estimator, rows, training.schema, terminal)
-    estimator.save(path)
-    document: dict[str, Any] = {
-        "model": str(path),
-        "rows": estimator.n_samples_ if isinstance(rows, FileRows) else len(rows.y),
-        "predictors": len(training.schema.columns),
-    }
-    if held_out is not None:
-        found = metrics(estimator, held_out.X, held_out.y, held_out.weights, training.schema.targets, execution.seed)
+        trained, held_out = rows.split(model.holdout, execution.seed)
+        trial = estimator()
+        if fit(trial, trained, schema):
+            raise InterruptError
+        found = metrics(trial, held_out.X, held_out.y, held_out.weights, schema.targets, execution.seed)
         document["held_out"] = found
-        terminal.table(f"Metrics on {len(held_out.y):,} held-out rows", metric_rows(found))
-    terminal.result(document | summary(estimator))
+        title = f"Metrics on {len(held_out.y):,} held-out rows, of a fit to the other {len(trained.y):,}"
+        terminal.table(title, metric_rows(found))
+    final = estimator()
+    interrupted = fit(final, rows, schema, terminal)
+    final.save(path)
+    document |= {"rows": final.n_samples_ if isinstance(rows, FileRows) else len(rows.y), **summary(final)}
+    terminal.result(document)
+    for line in accuracy_lines(document):
+        terminal.say(line)
     terminal.say(
         f"wrote {path}: {document['rows']:,} rows, {document['predictors']} predictors. "
         f"Next: csid predict {path} NEW.csv, csid explain {path}"

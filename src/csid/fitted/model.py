@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
 from csid.encoding import EncodedRows, Encoding, Missing
+from csid.fitted.accuracy import Accuracy
 from csid.fitted.columns import Columns
 from csid.fitted.posterior import Posterior
 from csid.fitted.schema import Schema, default_targets
@@ -48,11 +49,13 @@ class SamplingRecord:
 
     stacking_weights : of the priors; convergence : diagnostics by name.
     trace : for each chain (sweeps, Q), the monitored quantities, such as the noise scale of each output.
+    accuracy : on the held-out rows of the pilot; None without a pilot of the priors, and in the files of csid 0.1.
     """
 
     stacking_weights: dict[str, float]
     convergence: dict[str, float]
     trace: tuple[Array, ...]
+    accuracy: Accuracy | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from csid._kernels.threads import Workers
 from csid.data.problem import Problem
 from csid.data.table import LocalTable, Table, present
+from csid.fitted.accuracy import Accuracy, accuracy_of
 from csid.inference.jobs import ChainOptions, Job, Runner, model_of, new_job
 from csid.inference.stacking import chains_per_prior, largest_weights, stack_densities, stack_means
 from csid.inference.state import Chain
@@ -121,11 +122,13 @@ class PilotResult(NamedTuple):
     """The result of a pilot, for standardised targets.
 
     weights : (S,) stacking weights of the priors; error : (K,) held-out mean squared error, if known.
+    accuracy : of the stacked predictions of the pilot, if it had held-out rows.
     """
 
     weights: Array
     calibration: Calibration
     error: Array | None
+    accuracy: Accuracy | None = None
 
 
 class Trial(NamedTuple):
@@ -232,7 +235,8 @@ class Pilot:
         error = self._errors(predictive.mean)
         narrower = np.sqrt(1.0 - self._gain(np.array([one.mean for one in each]), weights[different], error))
         calibration = self.likelihood.fit_calibration(predictive, self.truth).times(narrower)
-        return PilotResult(weights, calibration, error)
+        accuracy = accuracy_of(predictive, self.truth, self.row_weights, self.likelihood)
+        return PilotResult(weights, calibration, error, accuracy)
 
     def _trial(
         self,
