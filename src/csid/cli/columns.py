@@ -21,7 +21,6 @@ _ARROW_TYPES: dict[Type, pa.DataType] = {
     "boolean": pa.bool_(),
     "date": pa.timestamp("s"),
 }
-_SECONDS_PER_DAY = 86_400.0
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -82,6 +81,14 @@ def first_non_number(column: pa.ChunkedArray) -> NonNumber:
     return NonNumber(n_numbers, row, column[row].as_py())
 
 
+def _ordered(values: pa.ChunkedArray, order: Sequence[str]) -> pa.Array:
+    """Words as an ordered dictionary. Words that are not in the order come after it."""
+    others = set(pc.unique(values).drop_null().to_pylist()) - set(order)
+    words = pa.array([*order, *sorted(others)], pa.string())
+    places = pc.index_in(values, words).combine_chunks()
+    return pa.DictionaryArray.from_arrays(places, words, ordered=True)
+
+
 def _predictor(table: pa.Table, column: ColumnSchema) -> Any:
     if column.name not in table.column_names:
         return pa.nulls(table.num_rows, _ARROW_TYPES["number" if column.kind == "number" else column.type])
@@ -89,10 +96,9 @@ def _predictor(table: pa.Table, column: ColumnSchema) -> Any:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if column.order:
-        return pc.index_in(values, pa.array(column.order, values.type)).cast(pa.float64())
+        return _ordered(values.cast(pa.string()), column.order)
     if column.type == "date":
-        seconds = values.cast(pa.timestamp("s")).cast(pa.int64()).cast(pa.float64())
-        return pc.divide(seconds, _SECONDS_PER_DAY)
+        return values if pa.types.is_temporal(values.type) else values.cast(pa.timestamp("us"))
     if column.type == "text":
         return values.cast(pa.string())
     return values if column.type == "boolean" else values.cast(pa.float64())

@@ -22,6 +22,7 @@ from csid.data.checks import (
     check_targets,
     check_weights,
     number_of_rows,
+    target_names,
 )
 from csid.data.out_of_core import Encoder, RowBatches, open_rows, roles_of, row_batches
 from csid.data.out_of_core.table import DiskTable
@@ -216,7 +217,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         title : str, optional
             Title of the page.
         targets : sequence of str, optional
-            Names of the outputs. Default: those of the data file of the fit, or y1, y2, …
+            Names of the outputs. Default: those of y or of the data file of the fit, or y1, y2, …
 
         Examples
         --------
@@ -246,7 +247,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 yield found
 
     def _in_memory(self, given: TrainingData, options: OpenOptions) -> OpenedTable:
-        X, columns, n_rows = self._checked_columns(given.X, options, min_rows=2)
+        X, columns, n_rows = self._checked_columns(given.X, target_names(given.y), options, min_rows=2)
         y = check_targets(given.y, n_rows)
         weights = check_weights(given.sample_weight, n_rows)
         targets = y.reshape(n_rows, -1)
@@ -270,7 +271,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "1, or fit to a table in memory."
             )
         with open_rows(given) as rows:
-            _, columns, _ = self._checked_columns(rows.first, options, min_rows=1)
+            _, columns, _ = self._checked_columns(rows.first, given.target_names, options, min_rows=1)
             positive = rows.positive_weight
             wanted = 0 if options.hold_out is None else options.hold_out(len(positive))
             held_out = draw_held_out(len(positive), wanted, options.rng) if wanted else np.empty(0, np.intp)
@@ -283,13 +284,15 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             header = TableHeader(columns.labels, self._flags(columns), *units, survey.one_output)
             yield OpenedTable(DiskTable(encoder, survey, header), columns)
 
-    def _checked_columns(self, X: Any, options: OpenOptions, min_rows: int) -> tuple[Any, Columns, int]:
+    def _checked_columns(
+        self, X: Any, targets: tuple[str, ...], options: OpenOptions, min_rows: int
+    ) -> tuple[Any, Columns, int]:
         """A checked table, its columns (those of an earlier fit if it is continued), and its number of rows."""
         if options.columns is not None:
             X, n_rows = options.columns.checked(X, min_rows)
             return X, options.columns, n_rows
         X = check_table(X, self, min_rows)
-        return X, Columns.of(X, type(self).__name__), number_of_rows(X)
+        return X, Columns.of(X, type(self).__name__, targets), number_of_rows(X)
 
     def _flags(self, columns: Columns) -> list[bool | None]:
         return categorical_flags(self.categorical_features, columns.labels)

@@ -26,7 +26,7 @@ import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from operator import mul
 from pathlib import Path
 from typing import Any, Protocol
@@ -251,12 +251,13 @@ def _is_missing(value: Any) -> bool:
 
 
 def _days(value: Any, column: str) -> float:
-    """Days since 1970, of a date or a text such as 2026-01-31 or 2026-01-31 12:00:00."""
+    """Days since 1970, in UTC, of a date or a text such as 2026-01-31 or 2026-01-31 12:00:00."""
     try:
         moment = datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
     except ValueError:
         raise ValueError(f"column {column!r} holds {value!r} where a date is expected, such as 2026-01-31.") from None
-    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() // 1 / 86400.0
+    in_utc = moment.replace(tzinfo=None) - (moment.utcoffset() or timedelta(0))
+    return (in_utc - datetime(1970, 1, 1)).total_seconds() / 86400.0
 
 
 def _parsed_number(text: str, column: str) -> float:

@@ -105,9 +105,14 @@ class FittedModel:
 
     @property
     def target_names(self) -> tuple[str, ...]:
-        """Names of the outputs: those of the data file, or y, or y1, y2, …"""
-        known = self.schema is not None and len(self.schema.targets) == self.n_outputs
-        return self.schema.targets if known and self.schema is not None else default_targets(self.n_outputs)
+        """Names of the outputs: those of y or of the data file, or y, or y1, y2, …"""
+        return self.known_targets or default_targets(self.n_outputs)
+
+    @property
+    def known_targets(self) -> tuple[str, ...]:
+        """Names of the outputs, if y or the data file has them; else none."""
+        names = self.columns.targets if self.schema is None else self.schema.targets
+        return names if len(names) == self.n_outputs else ()
 
     @cached_property
     def level_pmf(self) -> LevelPMF | None:

@@ -58,6 +58,7 @@ def write_model(
         "estimator": fitted.estimator,
         "parameters": dict(parameters),
         "predictors": predictors,
+        "targets": list(fitted.columns.targets),
         "has_names": fitted.columns.names is not None,
         "likelihood": fitted.likelihood.as_json(),
         "missing": fitted.missing,
@@ -75,9 +76,11 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
     """Read a file. Raises `ModelFileError` if it is not a model file, is damaged, or is of a later version."""
     header, packed = read(path)
     arrays = Arrays(header.path, packed)
-    encoding = unpack_encoding(list(header.sections("predictors")), arrays)
+    schema = None if header.entries.get("schema") is None else unpack_schema(header.section("schema"))
+    encoding = unpack_encoding(list(header.sections("predictors")), arrays, schema)
     if not encoding.modes:
         raise header.wrong("predictors", "is empty")
+    targets = tuple(header.texts("targets")) if "targets" in header.entries else ()  # not in the first files
     names = tuple(mode.name for mode in encoding.modes) if header.flag("has_names") else None
     outputs, one_output = header.whole("outputs", 1), header.flag("one_output")
     if one_output and outputs > 1:
@@ -106,7 +109,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         has_stream = header.entries.get("stream") is not None  # missing in the first files
         stream = unpack_stream(tensor, header.section("stream"), arrays) if has_stream else None
     fitted = FittedModel(
-        columns=Columns(header.text("estimator"), len(encoding.modes), names),
+        columns=Columns(header.text("estimator"), len(encoding.modes), names, targets),
         encoding=encoding,
         tensor=tensor,
         likelihood=likelihood,
@@ -118,7 +121,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         training=training,
         posterior=posterior,
         calibration=calibration,
-        schema=None if header.entries.get("schema") is None else unpack_schema(header.section("schema")),
+        schema=schema,
     )
     arrays.finish()
     return SavedModel(header.section("parameters"), fitted, stream)
