@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from csid.cli.errors import DataError
 from csid.cli.schema_inference import type_of
+from csid.encoding.text import normalised
 from csid.fitted.schema import ColumnSchema, Schema, Type
 
 Array = NDArray[np.float64]
@@ -32,7 +33,19 @@ def arrow_types(schema: Schema, more: Mapping[str, Type] | None = None) -> dict[
 
 def predictors(table: pa.Table, schema: Schema) -> pa.Table:
     """The columns that a model reads; a column that the table lacks is missing in every row."""
+    if schema.normalise_text:
+        table = with_normalised_text(table, [column.name for column in schema.columns if column.type == "text"])
     return pa.table({column.name: _predictor(table, column) for column in schema.columns})
+
+
+def with_normalised_text(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """A table in which texts of these columns that differ only in case or blanks are the same."""
+    for at, name in enumerate(table.column_names):
+        if name in names and type_of(name, table[name].type) == "text":
+            coded = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
+            forms = pa.array([normalised(text) for text in coded.dictionary.to_pylist()], pa.string())
+            table = table.set_column(at, name, forms.take(coded.indices))
+    return table
 
 
 def categorical_names(schema: Schema) -> list[str]:

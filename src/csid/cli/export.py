@@ -46,6 +46,11 @@ def run(
         content = to_onnx(estimator, interval=interval).SerializeToString()
     else:
         content = (to_python(estimator) if to == Format.python else to_json(estimator)).encode()
+    schema = estimator.schema_
+    if to == Format.onnx and schema is not None and schema.normalise_text:
+        terminal.note(
+            "The model merges texts that differ in case or blanks. ONNX does not: give it texts in lower case."
+        )
     path = output or model.with_suffix(_EXTENSIONS[to])
     with atomic_file(path) as temporary:
         temporary.write_bytes(content)

@@ -1,6 +1,6 @@
 """Rows whose targets are known, to fit or to evaluate: predictors, targets, weights and groups."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ class LabelledRows:
     """Rows whose targets are known.
 
     X : predictors; y : (M,) or (M, K); weights : (M,) or None; groups : (M,) labels or None.
-    n_skipped : how many rows of the file lack a target.
+    n_skipped : how many rows of the file lack a target; absent : predictors that the file does not have.
     """
 
     X: pa.Table
@@ -29,6 +29,7 @@ class LabelledRows:
     weights: Array | None
     groups: NDArray[Any] | None
     n_skipped: int = 0
+    absent: tuple[str, ...] = ()
 
     @property
     def note(self) -> str | None:
@@ -65,20 +66,27 @@ def labelled(table: pa.Table, schema: Schema, weight: str | None, group: str | N
         y[:, 0] if y.shape[1] == 1 else y,
         None if weight is None else numbers(table, weight, "weight"),
         None if group is None else np.array(table[group].to_pylist(), dtype=object).astype(str),
+        absent=tuple(column.name for column in schema.columns if column.name not in table.column_names),
     )
     if len(known) == len(y):
         return rows
-    taken = rows.take(known)
-    return LabelledRows(taken.X, taken.y, taken.weights, taken.groups, len(y) - len(known))
+    return replace(rows.take(known), n_skipped=len(y) - len(known), absent=rows.absent)
 
 
 def read_labelled(
-    data: str, schema: Schema, text: TextFormat, weight: str | None = None, group: str | None = None
+    data: str,
+    schema: Schema,
+    text: TextFormat,
+    weight: str | None = None,
+    group: str | None = None,
+    absent_as_missing: bool = False,
 ) -> LabelledRows:
     """Read the rows of a file that have all targets, by the schema of a model."""
     numeric = (*schema.targets, *filter(None, [weight]))
     types = arrow_types(schema, dict.fromkeys(numeric, "number"))
-    table = read(data, Reading(schema.missing, *text, types=types, also=() if group is None else (group,)))
+    optional = frozenset(column.name for column in schema.columns) if absent_as_missing else frozenset()
+    also = () if group is None else (group,)
+    table = read(data, Reading(schema.missing, *text, types=types, optional=optional, also=also))
     rows = labelled(table, schema, weight, group)
     if len(rows.y) == 0:
         raise DataError(f"{data} has no row with a target.")

@@ -62,6 +62,19 @@ class ColumnOptions(NamedTuple):
     missing: Missing = None
     weight: Weight = None
     group: Group = None
+    normalise_text: Annotated[
+        bool,
+        typer.Option("--normalise-text", help="Merge texts that differ only in case or blanks; new rows likewise."),
+    ] = False
+
+
+class NewRows(NamedTuple):
+    """How cells of rows that a model was not fitted to are read."""
+
+    missing: Missing = None
+    absent_as_missing: Annotated[
+        bool, typer.Option("--absent-as-missing", help="Treat a predictor that DATA lacks as missing in every row.")
+    ] = False
 
 
 class TextFormat(NamedTuple):

@@ -24,9 +24,6 @@ class OutputColumns(NamedTuple):
     keep: Annotated[
         list[str] | None, typer.Option(help="Columns of DATA to copy, separated by commas; 'all' copies all of them.")
     ] = None
-    absent_as_missing: Annotated[
-        bool, typer.Option("--absent-as-missing", help="Treat a predictor that DATA lacks as missing in every row.")
-    ] = False
 
 
 def run(
@@ -42,7 +39,7 @@ def run(
         ),
     ] = "-",
     wanted: OutputColumns,
-    missing: options.Missing = None,
+    cells: options.NewRows,
     text: options.TextFormat,
     threads: options.Threads = -1,
     display: options.Display,
@@ -55,6 +52,8 @@ def run(
     from csid.cli.columns import arrow_types, predictors
     from csid.cli.model_schema import schema_of
     from csid.cli.tables import Reading, parts, writer
+    from csid.cli.unseen_notes import note_unseen
+    from csid.fitted.unseen import UnseenCounter
 
     terminal = display.terminal()
     interval = wanted.interval
@@ -69,14 +68,14 @@ def run(
             f"{model} was fitted by least squares and has no predictive distribution. "
             "For intervals, fit with --estimator bayesian."
         )
-    schema = schema_of(estimator.fitted_, options.missing_values(missing))
+    schema = schema_of(estimator.fitted_, options.missing_values(cells.missing))
     kept = options.split_by_commas(wanted.keep)
     types = arrow_types(schema)
     reading = Reading(
         schema.missing,
         *text,
         types=types,
-        optional=frozenset(types) if wanted.absent_as_missing else frozenset(),
+        optional=frozenset(types) if cells.absent_as_missing else frozenset(),
         also=("*",) if kept == ["all"] else tuple(kept),
     )
     bar = Progress(
@@ -86,17 +85,21 @@ def run(
         console=terminal.notes,
         disable=not terminal.shows_progress,
     )
-    rows = 0
+    unseen, absent = UnseenCounter(estimator.encoding_), set(types)
     with bar, writer(output) as write:
         task = bar.add_task("", total=None)
         for part in parts(data, reading):
             names = [name for name in part.column_names if kept == ["all"] or name in kept]
             columns = {name: part[name] for name in names}
-            columns |= _predicted(estimator, predictors(part, schema), schema.targets, wanted)
+            X = predictors(part, schema)
+            columns |= _predicted(estimator, X, schema.targets, wanted)
             write(pa.table(columns))
-            rows += part.num_rows
-            bar.update(task, completed=rows)
-    terminal.result({"model": str(model), "data": data, "output": output, "rows": rows})
+            unseen.update(X, part.num_rows)
+            absent -= set(part.column_names)
+            bar.update(task, completed=unseen.n_rows)
+    rows = unseen.n_rows
+    unknown = note_unseen(terminal, [name for name in types if name in absent], unseen.found())
+    terminal.result({"model": str(model), "data": data, "output": output, "rows": rows, **unknown})
     if output != "-":
         terminal.say(f"wrote {output}: {rows:,} predictions")
 

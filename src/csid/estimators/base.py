@@ -34,6 +34,7 @@ from csid.explain.importance import mean_effects
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel
 from csid.fitted.schema import Schema
+from csid.fitted.unseen import UnseenValues
 from csid.likelihoods import Likelihood, likelihood_of
 from csid.missing.joint_pmf import JointPMF
 from csid.tensor.cpd import CPD
@@ -176,6 +177,28 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
+
+    def unseen_values(self, X: Any) -> tuple[UnseenValues, ...]:
+        """What `predict` does not know: values of X that no training row had, for each predictor that has some.
+
+        An unseen category counts as missing, and a number beyond the training range as its nearest end. Models from
+        files of csid 0.1.0 do not know the training range.
+
+        Parameters
+        ----------
+        X : data frame or array, (M, N)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from csid import CSIDRegressor
+        >>> X = pd.DataFrame({"town": ["Ulm", "Aalen"] * 20, "area": range(40)})
+        >>> model = CSIDRegressor(rank=1, random_state=0).fit(X, range(40))
+        >>> print(*model.unseen_values(pd.DataFrame({"town": ["Rome", "ulm"], "area": [-1, 5]})), sep="\n")
+        column 'town': 2 of 2 rows hold unseen categories, which count as missing: 'Rome' (1), 'ulm' (1, like 'Ulm')
+        column 'area': 1 of 2 rows are beyond the training range 0 to 39, and count as its end: -1 (1)
+        """
+        return self._fitted().unseen_values(X)
 
     # --- files and pages ------------------------------------------------------------------------------------------
 

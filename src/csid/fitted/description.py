@@ -120,6 +120,7 @@ class ModelDescription:
     V : (K, R); bias : (K,); draws : of a Bayesian model, else None.
     classes : for rows with missing cells under a joint PMF. None where the factors have rows for missing cells.
     targets : names of the outputs, if known; missing : words that mark a missing cell in a file.
+    normalise_text : whether texts are in lower case, with single blanks and none at the ends.
     """
 
     predictors: tuple[Predictor, ...]
@@ -129,6 +130,7 @@ class ModelDescription:
     targets: tuple[str, ...] = ()
     missing: tuple[str, ...] = ("",)
     classes: DescribedClasses | None = None
+    normalise_text: bool = False
 
 
 def description_of(model: Model) -> ModelDescription:
@@ -142,7 +144,8 @@ def description_of(model: Model) -> ModelDescription:
     plain = ModelDescription(
         predictors, tensor.V, tensor.bias, _draws(fitted), fitted.known_targets, classes=_classes(fitted)
     )
-    return plain if fitted.schema is None else replace(plain, missing=fitted.schema.missing)
+    schema = fitted.schema
+    return plain if schema is None else replace(plain, missing=schema.missing, normalise_text=schema.normalise_text)
 
 
 def _predictor(mode: Mode, A: Array, p: Array) -> Predictor:

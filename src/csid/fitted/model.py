@@ -16,6 +16,7 @@ from csid.fitted.accuracy import Accuracy
 from csid.fitted.columns import Columns
 from csid.fitted.posterior import Posterior
 from csid.fitted.schema import Schema, default_targets
+from csid.fitted.unseen import UnseenCounter, UnseenValues
 from csid.likelihoods.calibration import Calibration
 from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
@@ -143,6 +144,12 @@ class FittedModel:
         """Check and encode the rows of a table."""
         table, n_rows = self.columns.checked(X)
         return self.encoding.encode(table, n_rows)
+
+    def unseen_values(self, X: Any) -> tuple[UnseenValues, ...]:
+        """The predictors of which the rows of a table have values that no training row had."""
+        counter = UnseenCounter(self.encoding)
+        counter.update(*self.columns.checked(X))
+        return counter.found()
 
     def means(self, X: Any, n_threads: int) -> Array:
         """Predictions (M, K) for the rows of a table. Missing and unseen cells are averaged over."""
