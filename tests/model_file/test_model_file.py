@@ -51,6 +51,7 @@ def test_a_model_comes_back_as_it_was(name: str, tmp_path: Path) -> None:
         assert_array_equal(again.sample_y(X, 3), model.sample_y(X, 3))
         assert_array_equal(again.noise_, model.noise_)
         assert again.stacking_weights_ == model.stacking_weights_
+        assert repr(again.accuracy_) == repr(model.accuracy_)
         for name, values in model.posterior_.parameters.items():
             assert_array_equal(again.posterior_.parameters[name], values)
         assert again.missing_ == model.missing_

@@ -9,15 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from csid.cli.cells import OddCells, read_cells, recognise
+from csid.cli.cells import OddCells, normalised_texts, read_cells, recognise
 from csid.cli.cells.read_column import is_number, is_text
 from csid.cli.errors import DataError
 from csid.cli.options import CellOptions
-from csid.fitted.schema import ColumnSchema, Schema
+from csid.fitted.schema import Schema
 
 Array = NDArray[np.float64]
 
-_SECONDS_PER_DAY = 86_400.0
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -36,7 +35,9 @@ def predictors(table: pa.Table, schema: Schema, odd: OddCells | None = None, fir
         read = read_cells(cells, column.type, column.format)
         if odd is not None:
             odd.add(column.name, column.type, column.format, cells, read, first_row)
-        columns[column.name] = _as_predictor(read, column)
+        if schema.normalise_text and column.type == "text":
+            read = normalised_texts(read)
+        columns[column.name] = _ordered(read, column.order) if column.order else read
     return pa.table(columns)
 
 
@@ -96,9 +97,9 @@ def first_non_number(column: pa.ChunkedArray) -> NonNumber:
     return NonNumber(n_numbers, row, column[row].as_py())
 
 
-def _as_predictor(values: pa.ChunkedArray, column: ColumnSchema) -> Any:
-    if column.order:
-        return pc.index_in(values, pa.array(column.order, values.type)).cast(pa.float64())
-    if column.type == "date":
-        return pc.divide(values.cast(pa.int64()).cast(pa.float64()), _SECONDS_PER_DAY)
-    return values
+def _ordered(values: pa.ChunkedArray, order: Sequence[str]) -> pa.Array:
+    """Words as an ordered dictionary. Words that are not in the order come after it."""
+    others = set(pc.unique(values).drop_null().to_pylist()) - set(order)
+    words = pa.array([*order, *sorted(others)], pa.string())
+    places = pc.index_in(values, words).combine_chunks()
+    return pa.DictionaryArray.from_arrays(places, words, ordered=True)

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -81,6 +82,8 @@ def cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    if isinstance(value, datetime):
+        return str(value).removesuffix(" 00:00:00")
     return str(value).replace("[", "\\[")
 
 
@@ -90,6 +93,8 @@ def _finite(value: Any) -> Any:
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, str):
         return value
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, Iterable):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -23,6 +23,7 @@ class LabelledRows:
 
     X : predictors; y : (M,) or (M, K); weights : (M,) or None; groups : (M,) labels or None.
     n_skipped : how many rows of the file lack a target; odd : notes on cells that could not be read.
+    absent : predictors that the file does not have.
     """
 
     X: pa.Table
@@ -31,6 +32,7 @@ class LabelledRows:
     groups: NDArray[Any] | None
     n_skipped: int = 0
     odd: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     @property
     def note(self) -> str | None:
@@ -71,19 +73,36 @@ def labelled(
         None if weight is None else numbers(table, weight, "weight"),
         None if group is None else np.array(table[group].to_pylist(), dtype=object).astype(str),
     )
-    taken = rows if len(known) == len(y) else rows.take(known)
-    return replace(taken, n_skipped=len(y) - len(known), odd=() if odd is None else tuple(odd.notes()))
+    return replace(
+        rows if len(known) == len(y) else rows.take(known),
+        n_skipped=len(y) - len(known),
+        odd=() if odd is None else tuple(odd.notes()),
+        absent=tuple(column.name for column in schema.columns if column.name not in table.column_names),
+    )
 
 
 def read_labelled(
-    data: str, schema: Schema, text: TextFormat, weight: str | None = None, group: str | None = None
+    data: str,
+    schema: Schema,
+    text: TextFormat,
+    weight: str | None = None,
+    group: str | None = None,
+    absent_as_missing: bool = False,
 ) -> LabelledRows:
     """Read the rows of a file that have all targets, by the schema of a model."""
     numeric = (*schema.targets, *filter(None, [weight]))
-    columns = [*(column.name for column in schema.columns), *numeric]
-    also = () if group is None else (group,)
+    names = [column.name for column in schema.columns]
+    optional = frozenset(names) if absent_as_missing else frozenset()
     odd = OddCells(text.cells.strict)
-    reading = Reading(schema.missing, text.delimiter, text.encoding, text.sheet, columns, also=also)
+    reading = Reading(
+        schema.missing,
+        text.delimiter,
+        text.encoding,
+        text.sheet,
+        columns=[*names, *numeric],
+        optional=optional,
+        also=() if group is None else (group,),
+    )
     table = with_numbers(read(data, reading), numeric, text.cells, odd)
     rows = labelled(table, schema, weight, group, odd)
     if len(rows.y) == 0:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from csid.dask.prediction import predicted_lazily
 from csid.data.cluster.cluster import Cluster
-from csid.data.cluster.partitions import Partitions, is_lazy
+from csid.data.cluster.partitions import PartitionColumns, Partitions, is_lazy
 from csid.data.cluster.table import ClusterTable, WantedTable
 from csid.estimators.base import OpenedTable, OpenOptions, TensorRegressor, TrainingData
 from csid.fitted.columns import Columns
@@ -82,7 +82,7 @@ class OnDask(TensorRegressor):
             return
         self._check_lazy()
         partitions = Partitions.of(*given)
-        columns = self._columns_of(partitions.columns.example, options)
+        columns = self._columns_of(partitions.columns, options)
         with Cluster(self.client) as cluster:
             partitions = partitions.weighted(cluster, self.weights)
             merged = not self._likelihood().augmented
@@ -90,10 +90,10 @@ class OnDask(TensorRegressor):
             wanted = WantedTable(columns.labels, self._flags(columns), merged, units)
             yield OpenedTable(ClusterTable.of(cluster, partitions, wanted, options.rng, options.hold_out), columns)
 
-    def _columns_of(self, example: Any, options: OpenOptions) -> Columns:
+    def _columns_of(self, found: PartitionColumns, options: OpenOptions) -> Columns:
         if options.columns is None:
-            return Columns.of(example, type(self).__name__)
-        options.columns.checked(example, min_rows=0)
+            return Columns.of(found.example, type(self).__name__, found.targets)
+        options.columns.checked(found.example, min_rows=0)
         return options.columns
 
     def _check_lazy(self) -> None:

@@ -38,8 +38,8 @@ def check_table(X: Any, estimator: Any, min_rows: int) -> Any:
 def check_cells(X: Any, categorical: Sequence[bool | None]) -> None:
     """Check the cells of a checked table. An error names the first that is neither a number nor a category."""
     for column, flag in zip(read_columns(X), categorical, strict=True):
-        if column.is_numeric or flag is False:
-            column.numbers()
+        if column.is_ordered or flag is False:
+            column.numbers(column.order)
         else:
             column.values()
 
@@ -80,6 +80,16 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
             "drop the rows whose target is unknown."
         )
     return np.asarray(targets)
+
+
+def target_names(y: Any) -> tuple[str, ...]:
+    """The name of a series, or the names of the columns of a data frame, if they are different texts; else none."""
+    if hasattr(y, "column_names"):
+        names = list(y.column_names)
+    else:
+        names = list(y.columns) if hasattr(y, "columns") else [getattr(y, "name", None)]
+    given = all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
+    return tuple(names) if given else ()
 
 
 def check_weights(sample_weight: Any, n_rows: int, fewest: int = 2) -> Array:

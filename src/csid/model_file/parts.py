@@ -2,8 +2,9 @@
 
 import base64
 import binascii
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from csid.encoding import CategoricalMode, Encoding, Mode, OrdinalMode
 from csid.encoding.modes import MOST_LEVELS
 from csid.fitted.posterior import Draws
+from csid.fitted.schema import ColumnSchema, Schema
 from csid.likelihoods import Likelihood
 from csid.missing.joint_pmf import JointPMF
 from csid.missing.latent_classes import LatentClasses
@@ -59,8 +61,9 @@ def pack_encoding(encoding: Encoding) -> tuple[list[dict[str, Any]], Packed]:
     return [_pack_mode(mode) for mode in encoding.modes], arrays | _grids(encoding.modes, "grid")
 
 
-def unpack_encoding(predictors: Sequence[Section], arrays: Arrays) -> Encoding:
-    modes = tuple(_unpack_mode(section, arrays, f"grid.{n}") for n, section in enumerate(predictors))
+def unpack_encoding(predictors: Sequence[Section], arrays: Arrays, schema: Schema | None) -> Encoding:
+    columns = {} if schema is None else {column.name: column for column in schema.columns}
+    modes = tuple(_unpack_mode(section, arrays, f"grid.{n}", columns) for n, section in enumerate(predictors))
     marginals = []
     for n, mode in enumerate(modes):
         p = arrays.take(f"marginal.{n}", (mode.n_levels,))
@@ -83,7 +86,7 @@ def unpack_pmf(encoding: Encoding, arrays: Arrays) -> JointPMF:
     modes, lifts = [], []
     for n, mode in enumerate(encoding.modes):
         if isinstance(mode, OrdinalMode):
-            mode = OrdinalMode(mode.name, _grid(arrays, f"pmf.grid.{n}"), False, False)
+            mode = replace(mode, grid=_grid(arrays, f"pmf.grid.{n}"), linear=False, missing_level=False)
         modes.append(mode)
         lifts.append(arrays.take(f"pmf.lift.{n}", (mode.n_levels, len(weights))))
         if (lifts[-1] <= 0.0).any():
@@ -141,7 +144,7 @@ def _own_levels(common: Mode, arrays: Arrays, name: str) -> Mode:
     grid = _grid(arrays, name)
     if not np.isin(grid, common.grid).all():
         raise arrays.wrong(name, "has levels that the model does not have")
-    return OrdinalMode(common.name, grid, common.linear, common.missing_level)
+    return replace(common, grid=grid)
 
 
 def _grid(arrays: Arrays, name: str) -> Array:
@@ -154,15 +157,27 @@ def _grid(arrays: Arrays, name: str) -> Array:
 def _pack_mode(mode: Mode) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": mode.name, "missing_level": mode.missing_level}
     if isinstance(mode, OrdinalMode):
-        return entry | {"kind": "number", "linear": mode.linear}
+        limits = {} if mode.limits is None else {"limits": list(mode.limits)}
+        words = {"words": list(mode.words)} if mode.words else {}
+        return entry | {"kind": "number", "linear": mode.linear, "date": mode.date, **limits, **words}
     kind, values = _pack_categories(mode.categories)
     return entry | {"kind": "category", "type": kind, "categories": values}
 
 
-def _unpack_mode(section: Section, arrays: Arrays, name_of_grid: str) -> Mode:
+def _unpack_mode(section: Section, arrays: Arrays, name_of_grid: str, columns: Mapping[str, ColumnSchema]) -> Mode:
+    """columns : of the schema, by name. The first files have words and dates only there."""
     kind, name, missing_level = section.text("kind"), section.text("name"), section.flag("missing_level")
     if kind == "number":
-        mode: Mode = OrdinalMode(name, _grid(arrays, name_of_grid), section.flag("linear"), missing_level)
+        column = columns.get(name, ColumnSchema(name, "number", "number"))
+        mode: Mode = OrdinalMode(
+            name,
+            _grid(arrays, name_of_grid),
+            section.flag("linear"),
+            missing_level,
+            _unpack_limits(section),
+            tuple(section.texts("words")) if "words" in section.entries else column.order,
+            section.flag("date") if "date" in section.entries else column.type == "date",
+        )
     elif kind == "category":
         mode = CategoricalMode(name, _unpack_categories(section), missing_level)
     else:
@@ -170,6 +185,16 @@ def _unpack_mode(section: Section, arrays: Arrays, name_of_grid: str) -> Mode:
     if mode.n_levels > MOST_LEVELS:
         raise section.wrong("name", f"has {mode.n_levels} levels, more than {MOST_LEVELS}")
     return mode
+
+
+def _unpack_limits(section: Section) -> tuple[float, float] | None:
+    """The smallest and the largest training value; not in the first files."""
+    if "limits" not in section.entries:
+        return None
+    low, high = section.numbers("limits", 2)
+    if not -math.inf < low <= high < math.inf:
+        raise section.wrong("limits", "are not two increasing numbers")
+    return low, high
 
 
 def _pack_categories(categories: Sequence[Any]) -> tuple[str, list[Any]]:

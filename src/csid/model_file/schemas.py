@@ -19,7 +19,8 @@ def unpack_schema(section: Section) -> Schema:
     )
     targets, missing, ignored = (tuple(section.texts(key)) for key in ("targets", "missing", "ignored"))
     weight, group = (section.text(key) if section.entries.get(key) is not None else None for key in ("weight", "group"))
-    return Schema(columns, targets, missing, weight, group, ignored)
+    merged = "normalise_text" in section.entries and section.flag("normalise_text")  # not in the first files
+    return Schema(columns, targets, missing, weight, group, ignored, merged)
 
 
 def _cell_format(column: Section) -> CellFormat:

@@ -13,7 +13,7 @@ from dask.dataframe.dispatch import make_meta
 from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from csid.data.checks import check_table, check_targets, check_weights, number_of_rows
+from csid.data.checks import check_table, check_targets, check_weights, number_of_rows, target_names
 from csid.data.cluster.cluster import Cluster
 from csid.data.weights import AS_GIVEN, WeightMeaning, WeightTotals, WeightUnit
 from csid.encoding.columns import read_columns
@@ -43,13 +43,14 @@ class PartitionColumns:
     """The columns that every partition must have.
 
     example : a table without rows; outputs : K; one_output : whether y is one-dimensional or has a single column.
-    weight_unit : of the sample weights.
+    weight_unit : of the sample weights; targets : names of the outputs, none if y has no names.
     """
 
     example: Any
     outputs: int
     one_output: bool
     weight_unit: WeightUnit = AS_GIVEN
+    targets: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> dict[str, str | None]:
@@ -75,7 +76,9 @@ class Partitions:
         y = _partitioned_like(X, y, "y")
         given = [] if sample_weight is None else _pieces(_partitioned_like(X, sample_weight, "sample_weight"))
         one_output = len(y.shape) == 1 or y.shape[1] == 1
-        columns = PartitionColumns(_example(X), 1 if one_output else int(y.shape[1]), one_output)
+        columns = PartitionColumns(
+            _example(X), 1 if one_output else int(y.shape[1]), one_output, targets=target_names(y)
+        )
         return cls(columns, _pieces(X), _pieces(y), given)
 
     def __len__(self) -> int:
@@ -213,6 +216,7 @@ def _kinds(X: Any) -> dict[str, str | None]:
         kind = {"f": "numbers", "i": "numbers", "u": "numbers", "b": "booleans"}.get(X.dtype.kind)
         return {str(n): kind for n in range(X.shape[1])}
     types = {nw.Boolean: "booleans", nw.String: "text", nw.Categorical: None, nw.Enum: None}
+    types |= {nw.Date: "dates", nw.Datetime: "dates", nw.Duration: "numbers"}
     return {name: "numbers" if dtype.is_numeric() else types.get(type(dtype)) for name, dtype in frame.schema.items()}
 
 
