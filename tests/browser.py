@@ -16,10 +16,14 @@ _REQUIRED = "CSID_REQUIRE_BROWSER"
 def skip_without_browser() -> None:
     """Skip, unless the environment says that the browser must be there."""
     if CHROMIUM is None:
-        message = f"no Chromium on this machine (apt-get install chromium); with {_REQUIRED}=1 this is an error"
-        if os.environ.get(_REQUIRED):
-            pytest.fail(message)
-        pytest.skip(message)
+        skip_or_fail("no Chromium on this machine (apt-get install chromium)")
+
+
+def skip_or_fail(message: str) -> None:
+    """Skip for want of a program, unless the environment says that it must be there."""
+    if os.environ.get(_REQUIRED):
+        pytest.fail(message)
+    pytest.skip(f"{message}; with {_REQUIRED}=1 this is an error")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import csid
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid.encoding import Levels, fit_encoding
+from csid.missing import joint_pmf
 from csid.missing.joint_pmf import JointPMF, fit_joint_pmf
 
 Array = np.ndarray
@@ -65,6 +66,13 @@ def test_of_complete_rows_too() -> None:
     assert pmf is not None
     assert pmf.rank == 5
     assert _fitted(whole[["a"]]) is None
+
+
+@pytest.mark.parametrize(("bins", "ranks"), [(300, (8, 32, 128)), (6_000, (8, 32)), (20_000, (8,)), (40_000, ())])
+def test_of_complete_rows_only_as_large_as_a_small_part_of_a_model(bins: int, ranks: tuple[int, ...]) -> None:
+    """Every bin has a number for each class."""
+    assert joint_pmf._QUICK.on(bins).ranks == ranks
+    assert joint_pmf._THOROUGH.on(bins) == joint_pmf._THOROUGH
 
 
 def test_a_model_of_complete_rows_predicts_rows_with_gaps_from_their_other_cells() -> None:

@@ -28,6 +28,7 @@ class Search(NamedTuple):
     """The hyperparameters to try, and the most rows to choose them by and to fit them to.
 
     failures : ranks in a row without improvement after which the search for the rank ends.
+    numbers : the most numbers that a PMF may have.
     """
 
     bandwidths: tuple[int, ...]
@@ -36,10 +37,15 @@ class Search(NamedTuple):
     failures: int
     rows_to_choose: int
     rows_to_fit: int
+    numbers: float = np.inf
+
+    def on(self, bins: int) -> "Search":
+        """The search for PMFs over this number of bins in all."""
+        return self._replace(ranks=tuple(rank for rank in self.ranks if rank * bins <= self.numbers))
 
 
 _THOROUGH = Search((0, 1, 2, 4, 8), (2, 4, 8, 16, 32, 64, 128), (10.0, 50.0), 2, 10_000, 100_000)
-_QUICK = Search((0, 2, 8), (8, 32, 128), (50.0,), 1, 4_000, 20_000)
+_QUICK = Search((0, 2, 8), (8, 32, 128), (50.0,), 1, 4_000, 20_000, 1 << 18)
 """Where no training cell is missing, the fit itself does not need the classes; new rows may."""
 
 
@@ -95,13 +101,13 @@ def fit_joint_pmf(
     levels = Levels(_MOST_BINS, "constant", "marginalize")
     encoding, rows = fit_encoding(X, n_rows, names, weights, everyone, levels, categorical)
     complete = not (rows.codes == encoding.levels).any()
-    search = _QUICK if rank == "auto" and complete else _THOROUGH
+    search = _QUICK.on(int(encoding.levels.sum())) if rank == "auto" and complete else _THOROUGH
     marginals = [(p + _LEAST_MASS) / (p + _LEAST_MASS).sum() for p in encoding.marginals]
     ordered = [mode.n_ordered > 0 for mode in encoding.modes]
     order = rng.permutation(n_rows)
     most = search.rows_to_choose
     held_out, train = np.split(order[:most], [int(_HELD_OUT * min(n_rows, most))])
-    if len(held_out) == 0 or len(names) == 1:
+    if len(held_out) == 0 or len(names) == 1 or not search.ranks:
         return None
     seed = int(rng.integers(2**63))
     with Workers(n_threads) as workers:

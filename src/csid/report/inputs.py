@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 SEED = 0
 """Of the bootstrap and of the choice of rows: the same model and rows give the same page."""
 
-_PAIRS = 6
+PAIRS = 6
+"""Of predictors, of which the page shows the joint effect, at most."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class ReportInputs:
     @cached_property
     def shares(self) -> VarianceShares:
         """The variance decomposition of the prediction."""
-        return variance_shares(self.fitted.tensor, _PAIRS)
+        return variance_shares(self.fitted.tensor, PAIRS)
 
     @cached_property
     def probabilities(self) -> Array | None:

@@ -8,13 +8,12 @@ class Answer {
     Object.assign(this, { model, targets, deviation, coverage: 0.9 });
     this.target = element("span");
     this.value = element("div", { class: "value", id: "prediction" });
-    this.strip = element("div", { class: "strip", "aria-hidden": "true" });
-    this.strip.append(...["range", "average", "mark"].map((kind) => element("span", { class: kind })));
+    this.strip = new Strip(model.mean, deviation);
     this.spoken = element("p", { class: "hidden", "aria-live": "polite", id: "spoken" });
     this.bars = element("ol", { class: "bars", "aria-label": "Contribution of each predictor: exact Shapley values" });
     this.sum = element("p", { class: "note" });
     const what = element("p", { class: "what" }, "Predicted ", this.target);
-    this.headline = element("div", { class: "card headline" }, what, this.value, this.#interval(changed), this.strip, this.spoken);
+    this.headline = element("div", { class: "card headline" }, what, this.value, this.#interval(changed), this.strip.node, this.spoken);
     this.why = element("div", { class: "card why" }, element("h3", {}, "Contribution of each predictor"), this.bars, this.sum);
     this.node = element("div", { class: "answer" }, this.headline, this.why);
   }
@@ -30,31 +29,19 @@ class Answer {
 
   // Show a prediction of output k, its interval if it has one, and Shapley values.
   show(k, cells, { mean, interval, shapley }) {
-    const { model } = this, target = this.targets[k], average = model.mean[k];
-    const bounds = interval ? interval.map((bound) => formatNumber(bound)).join(" to ") : "";
+    const { model } = this, target = this.targets[k], average = model.mean[k], format = formatterOf(this.deviation[k]);
+    const bounds = interval ? interval.map(format).join(" to ") : "";
     this.target.textContent = target;
-    this.value.textContent = formatNumber(mean, 5);
+    this.value.textContent = format(mean);
     this.bounds.textContent = bounds;
     clearTimeout(this.speaking);
     const words = interval ? `, ${Math.round(100 * this.coverage)} % predictive interval ${bounds}` : "";
-    this.speaking = setTimeout(() => (this.spoken.textContent = `Predicted ${target}: ${formatNumber(mean)}${words}`), QUIET);
-    this.#showStrip(k, mean, interval || [mean, mean]);
+    this.speaking = setTimeout(() => (this.spoken.textContent = `Predicted ${target}: ${format(mean)}${words}`), QUIET);
+    this.strip.show(k, mean, interval || [mean, mean], format);
     const rest = mean - average - shapley.reduce((a, b) => a + b, 0);
-    showBars(this.bars, shapleyLines(model, cells, shapley, model.classes?.conditional && Math.abs(rest) > 1e-9 * Math.abs(mean) ? rest : 0));
+    showBars(this.bars, shapleyLines(model, cells, shapley, model.classes?.conditional && Math.abs(rest) > 1e-9 * Math.abs(mean) ? rest : 0), format);
     this.sum.textContent =
-      `Shapley values: the average prediction is ${formatNumber(average, 5)}, and the bars add up to ` +
-      `${formatSigned(mean - average, 5)}. Exact for independent predictors.`;
-  }
-
-  // Prediction, interval and average on the range of observations.
-  #showStrip(k, mean, [lower, upper]) {
-    const average = this.model.mean[k], reach = 3 * this.deviation[k];
-    const low = Math.min(average - reach, lower), high = Math.max(average + reach, upper);
-    const at = (value) => `${high > low ? (100 * (value - low)) / (high - low) : 50}%`;
-    const [range, centre, mark] = this.strip.children;
-    range.style.left = at(lower);
-    range.style.width = `calc(${at(upper)} - ${at(lower)})`;
-    centre.style.left = at(average);
-    mark.style.left = at(mean);
+      `Shapley values: the average prediction is ${format(average)}, and the bars add up to ` +
+      `${signed(mean - average, format)}. Exact for independent predictors.`;
   }
 }

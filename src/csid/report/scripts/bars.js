@@ -15,7 +15,7 @@ function shapleyLines(model, cells, values, imputed) {
   return lines;
 }
 
-function showBars(list, lines) {
+function showBars(list, lines, format) {
   const values = lines.map(([, , value]) => value), low = Math.min(0, ...values), high = Math.max(0, ...values);
   const at = (value) => (high > low ? (100 * (value - low)) / (high - low) : 0);
   list.style.setProperty("--zero", `${at(0)}%`);
@@ -25,9 +25,9 @@ function showBars(list, lines) {
     bar.style.width = `${at(Math.abs(value)) - at(0)}%`;
     return element(
       "li", {},
-      element("span", { class: "text" }, element("span", { class: "name" }, name), cell),
+      element("span", { class: "text", title: name + cell }, element("span", { class: "name" }, name), cell),
       element("span", { class: "track", "aria-hidden": "true" }, bar),
-      element("span", { class: "number" }, formatSigned(value)),
+      element("span", { class: "number" }, signed(value, format)),
     );
   });
   list.replaceChildren(...items);

@@ -1,4 +1,7 @@
-// A control for a predictor: a slider with a box, or a list, and a check box that makes the cell missing.
+// A control for a predictor: a slider with a box, or a list, and a check box that makes the cell missing. A box that is
+// emptied makes it missing too.
+
+const MISSING = "missing"; // in a list
 
 class Control {
   constructor(predictor, n, changed) {
@@ -11,7 +14,7 @@ class Control {
     const box = element("label", { class: "missing", for: `${id}-missing` }, this.missing, "missing", whose);
     this.note = element("span", { class: "beyond", hidden: true }, "outside the training data");
     const inputs = predictor.isNumber && !predictor.words.length ? this.#numberInputs(id) : this.#listInputs(id);
-    const name = element("label", { class: "name", for: id }, predictor.name);
+    const name = element("label", { class: "name", for: id, title: predictor.name }, predictor.name);
     const head = element("div", { class: "head" }, name, this.note, box);
     this.node = element("div", { class: "control" }, head, element("div", { class: "inputs" }, ...inputs));
     this.last = predictor.isNumber ? predictor.grid[predictor.grid.length >> 1] : predictor.known ? 0 : -1; // when unticked
@@ -26,7 +29,7 @@ class Control {
     const moved = () => this.changed(Number(this.slider.value));
     this.slider = element("input", { type: "range", id, min, max, step: step.toFixed(decimals), on: { input: moved } });
     this.box = element("input", {
-      type: date ? "date" : "number", step: date ? 1 : "any", "aria-label": `${name}, exact value`,
+      type: date ? "date" : "number", step: date ? 1 : "any", "aria-label": `${name}, exact value`, placeholder: "missing",
       on: { input: () => this.#fromBox() },
     });
     return [this.slider, this.box];
@@ -37,13 +40,16 @@ class Control {
     const names = isNumber ? words : categories;
     const options = names.map((name, at) => element("option", { value: at }, String(name)));
     if (!isNumber) options.push(element("option", { value: -1 }, "(unseen category)"));
-    this.list = element("select", { id, on: { change: () => this.changed(Number(this.list.value)) } }, ...options);
+    options.push(element("option", { value: MISSING }, "(missing)"));
+    const chosen = () => this.changed(this.list.value === MISSING ? null : Number(this.list.value));
+    this.list = element("select", { id, on: { change: chosen } }, ...options);
     return [this.list];
   }
 
   #fromBox() {
-    const value = this.predictor.date ? Date.parse(this.box.value) / 86400e3 : parseFloat(this.box.value);
-    if (Number.isFinite(value)) this.changed(value, this.box);
+    const { value, validity } = this.box, number = this.predictor.date ? Date.parse(value) / 86400e3 : parseFloat(value);
+    if (Number.isFinite(number)) this.changed(number, this.box);
+    else if (!validity.badInput) this.changed(null, this.box); // empty, rather than half a number
   }
 
   // Show a cell without reporting a change; a box that is being typed in is left alone.
@@ -52,15 +58,14 @@ class Control {
     if (!missing) this.last = cell;
     this.missing.checked = missing;
     this.node.classList.toggle("is-missing", missing);
-    const value = missing ? this.last : cell;
     if (this.list) {
-      this.list.value = String(value);
+      this.list.value = missing ? MISSING : String(cell);
       return;
     }
     const { grid, date } = this.predictor;
-    this.slider.value = String(value);
-    this.slider.setAttribute("aria-valuetext", missing ? "missing" : formatCell(this.predictor, cell));
-    if (from !== this.box) this.box.value = date ? formatDate(value) : String(Number(value.toPrecision(8)));
+    this.slider.value = String(this.last);
+    this.slider.setAttribute("aria-valuetext", formatCell(this.predictor, cell));
+    if (from !== this.box) this.box.value = missing ? "" : date ? formatDate(cell) : String(Number(cell.toPrecision(8)));
     this.note.hidden = missing || (grid[0] - this.step < cell && cell < grid.at(-1) + this.step);
   }
 }

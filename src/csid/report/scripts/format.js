@@ -1,23 +1,42 @@
 // Numbers, cells and shares as texts.
 
+const LARGEST = 1e7, SMALLEST = 1e-4; // beyond these, numbers have an exponent
+
 function formatNumber(x, digits = 4) {
   if (!Number.isFinite(x)) return "–";
-  if (x === 0) return "0";
   const size = Math.abs(x);
-  if (size >= 1e9 || size < 1e-4) return x.toExponential(digits - 1).replace("e+", "e").replaceAll("-", "−");
-  const decimals = Math.max(0, Math.min(8, digits - 1 - Math.floor(Math.log10(size))));
-  const text = size.toLocaleString("en-US", { maximumFractionDigits: decimals });
-  return (x < 0 ? "−" : "") + text;
+  if (size !== 0 && (size >= LARGEST || size < SMALLEST)) return withExponent(x, digits);
+  return withDecimals(x, 0, Math.max(0, Math.min(8, digits - 1 - (size && Math.floor(Math.log10(size))))));
 }
 
-function formatSigned(x, digits = 4) {
-  return (x > 0 ? "+" : "") + formatNumber(x, digits);
+function withExponent(x, digits) {
+  const [mantissa, power] = x.toExponential(digits - 1).split("e");
+  return `${Number(mantissa)}e${Number(power)}`.replaceAll("-", "−");
 }
 
-function formatShare(share) {
-  if (share > 0 && share < 0.001) return "< 0.1 %";
-  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+function withDecimals(x, least, most) {
+  const size = Math.abs(x);
+  const text = size.toLocaleString("en-US", {
+    minimumFractionDigits: least, maximumFractionDigits: most, useGrouping: size >= 1e4,
+  });
+  return (x < 0 && Number(text.replaceAll(",", "")) !== 0 ? "−" : "") + text;
 }
+
+// A format for values that are compared: with the same decimals, which tell apart thousandths of a scale.
+function formatterOf(scale) {
+  if (!(scale >= SMALLEST && scale < LARGEST)) return (x) => formatNumber(x);
+  const decimals = Math.max(0, 3 - Math.floor(Math.log10(scale)));
+  return (x) => (Number.isFinite(x) ? withDecimals(x, decimals, decimals) : "–");
+}
+
+const signed = (x, format) => (format(x).startsWith("−") ? "" : "+") + format(x);
+
+function formatShare(share, decimals = share < 0.0995 ? 1 : 0) {
+  if (share > 0 && share < 0.001) return "<\u00a00.1\u00a0%";
+  return `${(100 * share).toFixed(decimals)}\u00a0%`;
+}
+
+const percent = (x) => `${formatNumber(100 * x, 2)}\u00a0%`;
 
 function formatDate(days) {
   return new Date(Math.round(days * 86400e3)).toISOString().slice(0, 10);
@@ -31,17 +50,10 @@ function formatCell(predictor, cell, digits = 5) {
   return predictor.date ? formatDate(cell) : formatNumber(cell, digits);
 }
 
-// Round values that divide a range into about `count` parts.
-function niceTicks(low, high, count) {
-  const step = (high - low) / Math.max(count, 1);
-  if (!(step > 0) || !Number.isFinite(step)) return [low];
-  const power = Math.pow(10, Math.floor(Math.log10(step)));
-  const unit = [1, 2, 2.5, 5, 10].find((each) => each * power >= step) * power;
-  const ticks = [];
-  for (let i = Math.ceil(low / unit - 1e-9); i * unit <= high + 1e-9 * unit; i++) ticks.push(i * unit);
-  return ticks;
-}
+const counted = (number, one, many = `${one}s`) => `${number.toLocaleString("en-US")} ${number === 1 ? one : many}`;
 
+// A text of at most so many letters; the middle gives way, since names often differ at their ends.
 function shortened(text, letters) {
-  return text.length <= letters ? text : text.slice(0, Math.max(1, letters - 1)) + "…";
+  const all = [...text], kept = Math.max(1, letters - 1), end = Math.floor(kept / 3);
+  return all.length <= letters ? text : `${all.slice(0, kept - end).join("")}…${all.slice(all.length - end).join("")}`;
 }

@@ -1,18 +1,37 @@
-// The joint effect of two predictors, as a heat map.
+// The joint effect of two predictors, as a heat map with a colour bar.
 
-const PAIR = { width: 400, height: 330, left: 66, right: 10, top: 8, bottom: 78 };
+const PAIR = { height: 208, bar: 10, gap: 30, right: 10 };
 const CELLS = 26;
+const MOST_NAMES = 12;
 
-// Cells of a predictor at which a map is drawn.
-function stops(predictor) {
-  if (!predictor.isNumber || predictor.words.length) {
-    const levels = Array.from({ length: predictor.known }, (_, level) => level);
-    const frequent = levels.sort((a, b) => predictor.marginal[b] - predictor.marginal[a]).slice(0, 12).sort((a, b) => a - b);
-    return frequent.map((level) => (predictor.isNumber ? predictor.grid[level] : level));
+const isListed = (predictor) => !predictor.isNumber || predictor.words.length > 0;
+
+// One side of a map: the cells at which it is drawn, and the edges between them on a scale from low to high.
+function sideOf(predictor) {
+  if (isListed(predictor)) {
+    const { marginal, known } = predictor, levels = Array.from({ length: known }, (_, level) => level);
+    const frequent = levels.sort((a, b) => marginal[b] - marginal[a]).slice(0, MOST_NAMES).sort((a, b) => a - b);
+    const cells = frequent.map((level) => (predictor.isNumber ? predictor.grid[level] : level));
+    return { predictor, cells, edges: Array.from({ length: cells.length + 1 }, (_, at) => at) };
   }
-  const { grid } = predictor, low = grid[0], high = grid.at(-1);
-  if (grid.length <= CELLS) return Array.from(grid);
-  return Array.from({ length: CELLS }, (_, i) => low + ((high - low) * (i + 0.5)) / CELLS);
+  const { grid } = predictor, low = grid[0], step = (grid.at(-1) - low) / CELLS;
+  if (grid.length > CELLS) {
+    const cells = Array.from({ length: CELLS }, (_, i) => low + step * (i + 0.5));
+    return { predictor, cells, edges: Array.from({ length: CELLS + 1 }, (_, i) => low + step * i) };
+  }
+  const cells = Array.from(grid), last = cells.length - 1, between = (i) => 0.5 * (cells[i - 1] + cells[i]);
+  const half = last ? [between(1) - cells[0], cells[last] - between(last)] : [0.5, 0.5];
+  const inner = cells.slice(1).map((_, i) => between(i + 1));
+  return { predictor, cells, edges: [cells[0] - half[0], ...inner, cells[last] + half[1]] };
+}
+
+const scaleOfSide = ({ edges }, from, to) => scaleOf(edges[0], edges.at(-1), from, to);
+
+// Ticks of a side of at most so many parts: round numbers, or names in the middle of their cells, no wider than `room`.
+function ticksOfSide({ predictor, cells, edges }, parts, room) {
+  if (isListed(predictor)) return cells.map((cell, at) => [at + 0.5, fitted(formatCell(predictor, cell), room)]);
+  const [low, high] = [Math.max(edges[0], predictor.grid[0]), Math.min(edges.at(-1), predictor.grid.at(-1))];
+  return predictorTicks(predictor, { low, high }, parts);
 }
 
 // The interaction: a surface less the main effect of each predictor.
@@ -21,44 +40,56 @@ function interactionOf(model, surface, [i, firsts], [n, seconds], k) {
   return surface.map((row, a) => row.map((value, b) => value - across[a] - up[b] + model.mean[k]));
 }
 
-function pairDrawing(model, i, n, k, target, interaction) {
-  const { width, height, left, right, top, bottom } = PAIR;
-  const [across, up] = [model.predictors[i], model.predictors[n]];
-  const [firsts, seconds] = [stops(across), stops(up)];
-  let surface = model.surface(i, n, firsts, seconds, k);
-  if (interaction) surface = interactionOf(model, surface, [i, firsts], [n, seconds], k);
-  const flat = surface.flat();
-  let [low, high] = [Math.min(...flat), Math.max(...flat)];
+// The nodes of a map of predictors i and n; the names of a category stand at the left, where they have room.
+function pairPlot({ model, targets }, i, n, k, interaction, width) {
+  const { predictors } = model, target = targets[k];
+  if (isListed(predictors[i]) && !isListed(predictors[n])) [i, n] = [n, i];
+  const [across, up] = [sideOf(predictors[i]), sideOf(predictors[n])];
+  let surface = model.surface(i, n, across.cells, up.cells, k);
+  if (interaction) surface = interactionOf(model, surface, [i, across.cells], [n, up.cells], k);
+  let low = Infinity, high = -Infinity;
+  for (const value of surface.flat()) [low, high] = [Math.min(low, value), Math.max(high, value)];
   if (interaction) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
-  const share = (value) => (high > low ? (value - low) / (high - low) : 0.5);
-  const stepX = (width - left - right) / firsts.length, stepY = (height - top - bottom) / seconds.length;
+  const format = formatterOf(high - low), share = (value) => (high > low ? (value - low) / (high - low) : 0.5);
+
+  const top = AXIS.above, bottom = top + PAIR.height, y = scaleOfSide(up, bottom, top);
+  const beside = ticksOfSide(up, PAIR.height / 27, 0.3 * width);
+  const left = Math.round(widest(beside.map(([, text]) => text))) + AXIS.tick, right = width - PAIR.right;
+  const x = scaleOfSide(across, left, right);
+  const room = (right - left) / across.cells.length - 6; // of a name
+  const below = isListed(across.predictor)
+    ? ticksOfSide(across, 0, room)
+    : fittingTicks((parts) => ticksOfSide(across, parts), right - left);
   const cells = surface.flatMap((row, a) =>
     row.map((value, b) => {
-      const place = { x: round(left + a * stepX), y: round(height - bottom - (b + 1) * stepY) };
-      const cell = drawn("rect", { ...place, width: round(stepX + 0.4), height: round(stepY + 0.4) });
+      const [from, to] = [Math.round(x(across.edges[a])), Math.round(x(across.edges[a + 1]))];
+      const [under, over] = [Math.round(y(up.edges[b])), Math.round(y(up.edges[b + 1]))];
+      const cell = drawn("rect", { class: "cell", x: from, y: over, width: to - from, height: under - over });
       cell.style.fill = heat(share(value), interaction);
-      const [one, other] = [formatCell(across, firsts[a]), formatCell(up, seconds[b])];
-      return titled(cell, `${across.name} ${one}, ${up.name} ${other}: ${formatNumber(value)}`);
+      return cell;
     }),
   );
-  const middle = top + (height - top - bottom) / 2;
-  const parts = [
+  const what = `${interaction ? "Interaction in" : "Mean"} ${target} by ${predictors[i].name} and ${predictors[n].name}`;
+  const end = bottom + AXIS.beside + AXIS.name;
+  const svg = drawing(
+    width, end + PAIR.gap + PAIR.bar + AXIS.beside, `${what}: from ${format(low)} to ${format(high)}.`,
+    ...axisNames(predictors[n].name, predictors[i].name, { left, right, bottom, width }),
     ...cells,
-    ...someNames(across, firsts, 6).map(([text, a]) => label(left + (a + 0.5) * stepX, height - bottom + 15, text, "middle")),
-    ...someNames(up, seconds, 8).map(([text, b]) => label(left - 6, height - bottom - (b + 0.5) * stepY + 4, text, "end")),
-    label((left + width - right) / 2, height - bottom + 33, shortened(across.name, 44), "middle", { class: "name" }),
-    label(12, middle, shortened(up.name, 36), "middle", { class: "name", transform: `rotate(-90 12 ${middle})` }),
-    ...legend(low, high, interaction),
-  ];
-  const what = `${interaction ? "Interaction in" : "Mean"} ${target} by ${across.name} and ${up.name}`;
-  const words = `${what}: from ${formatNumber(low)} to ${formatNumber(high)}.`;
-  return drawing(width, height, words, ...parts);
-}
-
-// Names of at most so many cells, evenly spaced, and their positions.
-function someNames(predictor, cells, most) {
-  const names = cells.map((cell, at) => [shortened(formatCell(predictor, cell, 3), 9), at]);
-  return names.filter(([, at]) => at % Math.ceil(cells.length / most) === 0);
+    ...beside.map(([at, text]) => label(left - AXIS.tick, y(at) + 4, text, "end", { class: "scale" })),
+    ...bottomAxis(below, x, bottom, width),
+    ...colourBar([low, high], { left, right, top: end + PAIR.gap, width }, target, interaction),
+  );
+  const middle = (edges, at) => 0.5 * (edges[at] + edges[at + 1]), named = ({ predictor, cells: own }, at) =>
+    `${shortened(predictor.name, 30)}: ${shortened(formatCell(predictor, own[at], 4), 30)}`;
+  const readings = () =>
+    surface.flatMap((row, a) =>
+      row.map((value, b) => ({
+        x: x(middle(across.edges, a)),
+        y: y(middle(up.edges, b)),
+        words: [`${named(across, a)}, ${named(up, b)}`, format(value)],
+      })),
+    );
+  return [readable(svg, readings, { rows: up.cells.length })];
 }
 
 // Colours go from low to high; those of an interaction have a neutral middle.
@@ -68,13 +99,16 @@ function heat(share, interaction) {
   return `color-mix(in oklab, var(--heat-middle), var(${side}) ${round(100 * strength)}%)`;
 }
 
-function legend(low, high, interaction) {
-  const { width, height, left, right } = PAIR, count = 24, y = height - 22, step = (width - left - right - 130) / count;
-  const from = left + 65;
-  const bars = Array.from({ length: count }, (_, i) => {
-    const bar = drawn("rect", { x: round(from + i * step), y, width: round(step + 0.4), height: 9 });
-    bar.style.fill = heat(i / (count - 1), interaction);
-    return bar;
+// The meaning of the colours: their name above, round values below.
+function colourBar([low, high], { left, right, top, width }, target, interaction) {
+  const name = fitted(interaction ? `interaction in ${target}` : `mean ${target}`, right - left);
+  const x = scaleOf(low, high, left, right), parts = Math.min(64, Math.round(right - left));
+  const at = (i) => Math.round(left + ((right - left) * i) / parts);
+  const bar = Array.from({ length: parts }, (_, i) => {
+    const part = drawn("rect", { class: "cell", x: at(i), y: top, width: at(i + 1) - at(i), height: PAIR.bar });
+    part.style.fill = heat((i + 0.5) / parts, interaction);
+    return part;
   });
-  return [...bars, label(from - 8, y + 9, formatNumber(low), "end"), label(width - right - 57, y + 9, formatNumber(high))];
+  const ticks = valueTicksBelow(x, right - left);
+  return [label(left, top - 7, name, "start", { class: "name" }), ...bar, ...bottomAxis(ticks, x, top + PAIR.bar - 2, width)];
 }

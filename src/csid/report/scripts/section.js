@@ -30,7 +30,8 @@ function createSections(report, links, place) {
 
 const card = (heading, share, ...children) => {
   const words = share === null ? [] : [element("span", { class: "share" }, formatShare(share))];
-  return element("article", { class: "card" }, element("h3", {}, heading, ...words), ...children);
+  const name = element("span", { class: "heading", title: heading }, heading);
+  return element("article", { class: "card" }, element("h3", {}, name, ...words), ...children);
 };
 
 const note = (text) => element("p", { class: "note" }, text);

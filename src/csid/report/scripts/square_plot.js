@@ -1,18 +1,16 @@
 // Plots of one quantity against another.
 
-const SQUARE = { width: 400, height: 330, left: 58, right: 12, top: 10, bottom: 46 };
-
-function squareAxes(x, y, below, beside) {
-  const { width, height, left, right, top, bottom } = SQUARE;
-  return [
-    ...valueAxis(y, left, width - right),
-    ...niceTicks(x.low, x.high, 4).map((tick) => label(x(tick), height - bottom + 17, formatNumber(tick), "middle")),
-    label((left + width - right) / 2, height - 8, below, "middle", { class: "name" }),
-    label(13, (top + height - bottom) / 2, beside, "middle", { class: "name", transform: `rotate(-90 13 ${(top + height - bottom) / 2})` }),
-  ];
+// A plot with both axes of some ranges, or ticks of its own; `draw` returns its marks from its two scales.
+function squarePlot({ width, words, names: [below, beside], x: [lowX, highX], y: [lowY, highY], ticks = null }, draw) {
+  const height = 320, top = AXIS.above, bottom = height - AXIS.beside - AXIS.name;
+  const y = scaleOf(lowY, highY, bottom, top + 4), values = ticks || valueTicks(y, bottom - top);
+  const left = widest(values.map(([, text]) => text)) + AXIS.tick, right = width - 10;
+  const x = scaleOf(lowX, highX, left, right);
+  return drawing(
+    width, height, words,
+    ...axisNames(beside, below, { left, right, bottom, width }),
+    ...leftAxis(values, y, left, right),
+    ...bottomAxis(valueTicksBelow(x, right - left), x, bottom, width),
+    ...draw(x, y),
+  );
 }
-
-const squareScales = (lowX, highX, lowY, highY) => [
-  scaleOf(lowX, highX, SQUARE.left, SQUARE.width - SQUARE.right),
-  scaleOf(lowY, highY, SQUARE.height - SQUARE.bottom, SQUARE.top),
-];

@@ -25,32 +25,15 @@ const line = (x1, y1, x2, y2, kind) =>
 
 const dot = (x, y, kind = "dot") => drawn("circle", { class: kind, cx: round(x), cy: round(y), r: 4 });
 
-// A tooltip on a mark.
-function titled(mark, words) {
-  mark.append(drawn("title", {}, words));
-  return mark;
-}
-
 const round = (x) => Math.round(100 * x) / 100;
 
 const path = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${round(x)} ${round(y)}`).join("");
 
+// A band between an upper and a lower edge.
+const band = (upper, lower) => drawn("path", { class: "band", d: `${path(upper)}L${path(lower.reverse()).slice(1)}Z` });
+
 // A plot with its description for screen readers.
 function drawing(width, height, words, ...children) {
-  return drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words }, ...children);
-}
-
-// A linear scale from values to pixels; an empty range is widened.
-function scaleOf(low, high, from, to) {
-  if (!(high > low)) [low, high] = [low - (Math.abs(low) || 1) * 0.5, high + (Math.abs(high) || 1) * 0.5];
-  const at = (value) => from + ((value - low) / (high - low)) * (to - from);
-  return Object.assign(at, { low, high });
-}
-
-// Horizontal grid lines with their values.
-function valueAxis(y, left, right, count = 5) {
-  return niceTicks(y.low, y.high, count).flatMap((tick) => [
-    line(left, y(tick), right, y(tick), "grid"),
-    label(left - 6, y(tick) + 3.5, formatNumber(tick), "end"),
-  ]);
+  const size = { viewBox: `0 0 ${round(width)} ${round(height)}`, width: round(width) };
+  return drawn("svg", { ...size, role: "img", "aria-label": words }, ...children);
 }

@@ -1,9 +1,11 @@
 // Predictions against observations, and the calibration of predictive distributions.
 
+const FEW_POINTS = 50;
+
 registerSection("calibration", {
   link: "Calibration",
   title: "Predicted and observed",
-  text: "On the rows given to this report.",
+  text: ({ doc }) => `On the ${counted(doc.sections.calibration.rows, "row")} given to this report.`,
   create: (report, place, data) => new CalibrationPlots(report, place, data),
 });
 
@@ -16,46 +18,62 @@ class CalibrationPlots {
 
   show(k) {
     const { points, below, rows } = this.data, { doc, lazy } = this.report, target = doc.targets[k];
-    const observed = () => [
-      truthDrawing(points[k], target),
-      note(`${points[k].length.toLocaleString("en-US")} of ${rows.toLocaleString("en-US")} rows. On the dashed line, predictions are exact.`),
+    const part = points[k].length < rows ? `${counted(points[k].length, "row")}, chosen at random. ` : "";
+    const observed = (width) => [
+      observedPlot(points[k], target, width),
+      note(`${part}On the dashed line, predictions are exact.`),
     ];
-    const calibrated = () => [
-      calibrationDrawing(below[k], rows, target),
-      note("Fraction of rows below each predicted quantile. Gaps inside the band are consistent with chance."),
+    const calibrated = (width) => [
+      calibrationPlot(below[k], rows, target, width),
+      note(
+        "Fraction of rows below each predicted quantile. On the dashed line, calibration is perfect; within the band, " +
+        "deviations are consistent with chance.",
+      ),
     ];
     const cards = [card("Predictions and observations", null, lazy.place("drawing tall", observed))];
-    if (below) cards.push(card("Calibration", null, lazy.place("drawing tall", calibrated)));
+    if (below) cards.push(card("Calibration of predictive intervals", null, lazy.place("drawing tall", calibrated)));
     this.cards.replaceChildren(...cards);
   }
 }
 
-function truthDrawing(points, target) {
-  const all = points.flat(), low = Math.min(...all), high = Math.max(...all);
-  const [x, y] = squareScales(low, high, low, high);
-  const words = `Predicted and observed ${target} of ${points.length} rows; on the line, they are equal.`;
-  return drawing(
-    SQUARE.width, SQUARE.height, words,
-    ...squareAxes(x, y, "predicted", "observed"),
-    line(x(low), y(low), x(high), y(high), "average"),
-    ...points.map(([predicted, truth]) => drawn("circle", { class: "point", cx: round(x(predicted)), cy: round(y(truth)), r: 2.6 })),
-  );
+function observedPlot(points, target, width) {
+  const all = points.flat(), range = [Math.min(...all), Math.max(...all)], format = formatterOf(range[1] - range[0]);
+  const words = `Predicted and observed ${target} of ${counted(points.length, "row")}; on the line, they are equal.`;
+  const kind = points.length < FEW_POINTS ? "point few" : "point";
+  let readings;
+  const names = [`predicted ${target}`, `observed ${target}`];
+  const svg = squarePlot({ width, words, names, x: range, y: range }, (x, y) => {
+    const sorted = [...points].sort(([one], [other]) => one - other);
+    readings = sorted.map(([predicted, truth]) => {
+      return { x: x(predicted), y: y(truth), words: ["observed", format(truth), `predicted ${format(predicted)}`] };
+    });
+    return [
+      line(x(x.low), y(x.low), x(x.high), y(x.high), "average"),
+      ...readings.map((point) => drawn("circle", { class: kind, cx: round(point.x), cy: round(point.y), r: 2.8 })),
+    ];
+  });
+  return readable(svg, () => readings);
 }
 
 // The fraction of rows below each predicted quantile, and a band with 95 % of the fractions of a calibrated model.
-function calibrationDrawing(fractions, rows, target) {
-  const [x, y] = squareScales(0, 1, 0, 1);
+function calibrationPlot(fractions, rows, target, width) {
   const quantiles = fractions.map((_, i) => (i + 1) / (fractions.length + 1));
-  const width = (q) => 1.96 * Math.sqrt((q * (1 - q)) / rows);
-  const edge = (side) => quantiles.map((q) => [x(q), y(Math.min(1, Math.max(0, q + side * width(q))))]);
+  const around = (q) => 1.96 * Math.sqrt((q * (1 - q)) / rows), share = (q) => `${Math.round(100 * q)} %`;
   const worst = Math.max(...fractions.map((fraction, i) => Math.abs(fraction - quantiles[i])));
   const words = `Fraction of rows below each predicted quantile of ${target}; at most ${formatShare(worst)} from perfect calibration.`;
-  return drawing(
-    SQUARE.width, SQUARE.height, words,
-    ...squareAxes(x, y, "predicted probability", "fraction of rows below"),
-    drawn("path", { class: "band", d: `${path(edge(1))}L${path(edge(-1).reverse()).slice(1)}Z` }),
-    line(x(0), y(0), x(1), y(1), "average"),
-    drawn("path", { class: "curve", d: path([[x(0), y(0)], ...quantiles.map((q, i) => [x(q), y(fractions[i])]), [x(1), y(1)]]) }),
-    ...quantiles.map((q, i) => dot(x(q), y(fractions[i]))),
-  );
+  let readings;
+  const names = ["predicted probability", "fraction of rows below"];
+  const svg = squarePlot({ width, words, names, x: [0, 1], y: [0, 1] }, (x, y) => {
+    const edge = (side) => quantiles.map((q) => [x(q), y(Math.min(1, Math.max(0, q + side * around(q))))]);
+    readings = quantiles.map((q, i) => {
+      return { x: x(q), y: y(fractions[i]), words: [`below the ${share(q)} quantile`, formatShare(fractions[i]), "of the rows"] };
+    });
+    return [
+      band(edge(1), edge(-1)),
+      line(x(0), y(0), x(1), y(1), "average"),
+      drawn("path", { class: "curve", d: path([[x(0), y(0)], ...readings.map((point) => [point.x, point.y]), [x(1), y(1)]]) }),
+      ...readings.map((point) => dot(point.x, point.y)),
+    ];
+  });
+  return readable(svg, () => readings, { along: 0 });
 }

@@ -1,35 +1,54 @@
 // The effect of each predictor on the mean prediction.
 
+const MOST_EFFECTS = 12;
+
 registerSection("effects", {
   link: "Effects",
   title: "Effect of each predictor",
   text: ({ model }) =>
     "Mean prediction as one predictor varies, averaged over the distributions of the others (partial dependence). " +
-    (model.posterior ? "The band holds 90 % of the posterior draws. " : "") +
-    "Grey bars show the distribution of the predictor, the dashed line the average prediction.",
+    (model.posterior ? "The band holds 90\u00a0% of the posterior draws. " : "") +
+    "Grey bars show the distribution of the predictor, the dashed line the average prediction. The percentage of a " +
+    "predictor is its total Sobol index.",
   create: (report, place) => new Effects(report, place),
 });
 
 class Effects {
   constructor(report, place) {
-    this.report = report;
+    Object.assign(this, { report, all: false });
     const [box, toolbar] = checkBox("same-scale", "Same scale for all", () => this.show());
     this.sameScale = box;
+    toolbar.hidden = report.model.predictors.length < 2;
+    this.missing = note("");
     this.cards = element("div", { class: "cards", id: "effect-cards" });
-    place.append(toolbar, this.cards);
+    this.more = element("button", { type: "button", class: "quiet more", on: { click: () => this.show(this.k, !this.all) } });
+    place.append(toolbar, this.cards, this.missing, this.more);
+    addEventListener("hashchange", () => this.#showLinked());
   }
 
-  show(k = this.k) {
-    this.k = k;
-    const { model, doc, lazy } = this.report, order = byImportance(doc, k), target = doc.targets[k];
+  // Show output k, and all predictors or those that matter most.
+  show(k = this.k, all = this.all) {
+    Object.assign(this, { k, all });
+    const { model, doc, lazy } = this.report, order = byImportance(doc, k), many = order.length > MOST_EFFECTS;
     const common = this.sameScale.checked ? this.#commonScale() : null;
-    const cards = order.map((n) => {
-      const make = () => [effectDrawing(model, n, k, target, common), note(missingWords(model, n, k))];
+    const plotted = { model, targets: doc.targets };
+    const cards = (all ? order : order.slice(0, MOST_EFFECTS)).map((n) => {
+      const make = (width) => effectPlot(plotted, n, k, common, width);
       const made = card(model.predictors[n].name, doc.sobol.total[n][k], lazy.place("drawing", make));
       made.id = `effect-${n}`;
       return made;
     });
     this.cards.replaceChildren(...cards);
+    this.missing.textContent = missingWords(model, k, doc.targets[k]);
+    this.more.hidden = !many;
+    this.more.textContent = all ? "Show the most important only" : `Show all ${order.length} effects`;
+  }
+
+  // A link to the effect of a predictor that is not shown.
+  #showLinked() {
+    if (!location.hash.startsWith("#effect-") || byId(location.hash.slice(1))) return;
+    this.show(this.k, true);
+    byId(location.hash.slice(1))?.scrollIntoView();
   }
 
   #commonScale() {
@@ -37,4 +56,14 @@ class Effects {
     const ranges = model.predictors.map((_, n) => rangeOf(model.effect(n, this.k), model.mean[this.k]));
     return [Math.min(...ranges.map(([low]) => low)), Math.max(...ranges.map(([, high]) => high))];
   }
+}
+
+// The mean prediction if cells are missing, once for all predictors without a level for missing cells.
+function missingWords(model, k, target) {
+  const own = model.predictors.filter((predictor) => predictor.own_missing).length, all = model.predictors.length;
+  const mean = formatterOf(Math.abs(model.mean[k]))(model.mean[k]);
+  if (own === all) return "Missing cells have a level of their own, shown in violet.";
+  const others = own ? "Missing cells have a level of their own where it is shown in violet. Elsewhere they" : "Missing cells";
+  const how = model.classes?.conditional ? "are imputed from the other cells" : "are averaged over";
+  return `${others} ${how}; with all cells missing, the mean ${target} is ${mean}.`;
 }

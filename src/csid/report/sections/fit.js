@@ -7,13 +7,14 @@ registerSection("fit", {
 });
 
 const CONVERGENCE = {
-  prediction_rhat: "R-hat of the predictions (near 1 if the chains agree)",
-  noise_rhat: "R-hat of the noise",
-  smoothness_rhat: "R-hat of the smoothness",
-  prediction_ess: "Effective sample size of the predictions",
-  prediction_error: "Monte Carlo error of the predictions, in standard deviations of the target",
-  drift: "Drift of the noise over the kept sweeps, in standard deviations of the target",
+  prediction_error: ["Monte Carlo error of the predictions, relative to the target’s standard deviation", percent],
+  drift: ["Drift of the noise over the kept sweeps, relative to the target’s standard deviation", percent],
+  prediction_ess: ["Effective sample size of the predictions", (x) => formatNumber(x, 3)],
+  prediction_rhat: ["R-hat of the predictions", (x) => x.toFixed(2)],
+  noise_rhat: ["R-hat of the noise", (x) => x.toFixed(2)],
+  smoothness_rhat: ["R-hat of the smoothness", (x) => x.toFixed(2)],
 };
+const LARGEST_DRIFT = 0.05, LARGEST_ERROR = 0.05; // in standard deviations of the target
 
 class Fit {
   constructor(report, place, data) {
@@ -24,22 +25,41 @@ class Fit {
 
   show(k) {
     const { curves, convergence, uniqueness } = this.data, { doc, lazy } = this.report;
-    const what = convergence ? `Noise scale of ${doc.targets[k]}` : "Objective";
-    const trace = lazy.place("drawing", () => [traceDrawing(curves, k, what)]);
-    const cards = curves.length ? [card(`${what} after each sweep`, null, trace)] : [];
-    if (convergence) cards.push(card("Convergence", null, convergenceTable(convergence), note(AGREEMENT)));
-    else cards.push(card("Uniqueness of the factors", null, note(uniqueness)));
+    const what = convergence ? `noise scale of ${doc.targets[k]}` : "objective", run = convergence ? "chain" : "start";
+    const trace = lazy.place("drawing", (width) => [tracePlot(curves, k, what, run, width)]);
+    const heading = convergence ? "Noise after each sweep" : "Objective after each sweep";
+    const cards = curves.length ? [card(heading, null, trace, note(`A line for each ${run}. The scale is logarithmic.`))] : [];
+    if (convergence) {
+      const verdict = element("p", { id: "convergence" }, convergenceWords(convergence));
+      cards.push(card("Convergence", null, verdict, convergenceTable(convergence), note(MEANING)));
+    } else cards.push(card("Uniqueness of the factors", null, note(uniqueness)));
     this.cards.replaceChildren(...cards);
   }
 }
 
-const AGREEMENT =
-  "R-hat compares chains with the same prior. Chains of a tensor model often settle at different noise levels; what " +
-  "matters is that their predictions agree.";
+const MEANING =
+  "R-hat compares the variance between chains of one prior with that within them: near 1 they agree, above about 1.1 they " +
+  "differ. Chains of a tensor model often reach the same predictions with other factors, so the R-hat of the noise and of " +
+  "the smoothness may be large in a good fit. Judge by the Monte Carlo error, which is in the units that matter. A larger " +
+  "n_burn or n_draws brings the R-hat of the predictions closer to 1.";
+
+// Whether the predictions can be relied on, and what to do if not.
+function convergenceWords({ prediction_error: error, drift }) {
+  if (drift > LARGEST_DRIFT) {
+    return (
+      `The chains may not have converged: the noise drifted by ${percent(drift)} of the target’s standard deviation. ` +
+      "Increase n_burn or use effort='best'."
+    );
+  }
+  if (error === null) return "With a single chain, the Monte Carlo error cannot be estimated. Use n_chains=2 or more.";
+  const change = `with other chains, predictions would change by about ${percent(error)} of the target’s standard deviation.`;
+  if (error > LARGEST_ERROR) return `The Monte Carlo error is large: ${change} Increase n_chains or use effort='best'.`;
+  return `The Monte Carlo error is small: ${change}`;
+}
 
 function convergenceTable(metrics) {
-  const rows = Object.entries(CONVERGENCE).filter(([name]) => metrics[name] !== undefined).map(([name, words]) => {
-    const value = metrics[name] === null ? "–" : formatNumber(metrics[name], 3);
+  const rows = Object.entries(CONVERGENCE).filter(([name]) => metrics[name] !== undefined).map(([name, [words, format]]) => {
+    const value = metrics[name] === null ? "–" : format(metrics[name]);
     return element("tr", {}, element("th", { scope: "row" }, words), element("td", { class: "number" }, value));
   });
   const caption = element("caption", { class: "hidden" }, "Convergence of the chains");
@@ -47,25 +67,22 @@ function convergenceTable(metrics) {
 }
 
 // A quantity after each sweep, on a logarithmic scale, with a line for each chain or start.
-function traceDrawing(curves, k, what) {
-  const { width, height, left, right, top, bottom } = { ...SQUARE, height: 250 };
+function tracePlot(curves, k, what, run, width) {
   const lines = curves.map(({ sweeps, values }) => {
     const own = values[Math.min(k, values.length - 1)];
-    return [sweeps, own.map((value) => Math.log10(Math.max(value, 1e-300)))];
+    return sweeps.map((sweep, i) => [sweep, Math.log10(Math.max(own[i], 1e-300))]);
   });
-  const logs = lines.flatMap(([, values]) => values), last = Math.max(...lines.flatMap(([sweeps]) => sweeps));
-  const x = scaleOf(1, Math.max(last, 2), left, width - right), y = scaleOf(Math.min(...logs), Math.max(...logs), height - bottom, top);
-  const [low, high] = [10 ** y.low, 10 ** y.high];
-  const powers = niceTicks(y.low, y.high, 4).filter(Number.isInteger).map((power) => 10 ** power);
-  const ticks = high / low > 20 ? powers : niceTicks(low, high, 4).filter((tick) => tick > 0);
-  return drawing(
-    width, height, `${what} after each sweep, for ${curves.length} run${curves.length === 1 ? "" : "s"}.`,
-    ...ticks.flatMap((tick) => [
-      line(left, y(Math.log10(tick)), width - right, y(Math.log10(tick)), "grid"),
-      label(left - 6, y(Math.log10(tick)) + 3.5, formatNumber(tick, 3), "end"),
-    ]),
-    ...niceTicks(x.low, x.high, 5).map((tick) => label(x(tick), height - bottom + 17, formatNumber(tick), "middle")),
-    label((left + width - right) / 2, height - 8, "sweep", "middle", { class: "name" }),
-    ...lines.map(([sweeps, values]) => drawn("path", { class: "trace", d: path(sweeps.map((sweep, i) => [x(sweep), y(values[i])])) })),
-  );
+  const logs = lines.flat().map(([, value]) => value), last = Math.max(...lines.flat().map(([sweep]) => sweep));
+  const y = [Math.min(...logs), Math.max(...logs)];
+  const words = `${what} after each sweep, for ${counted(lines.length, run)}.`, names = ["sweep", what];
+  let readings;
+  const svg = squarePlot({ width, words, names, x: [1, Math.max(last, 2)], y, ticks: powerTicks(...y, 8) }, (x, at) => {
+    const points = lines.map((one) => one.map(([sweep, value]) => [x(sweep), at(value)]));
+    readings = points.flatMap((one, number) => one.map(([left, top], i) => {
+      const [sweep, value] = lines[number][i];
+      return { x: left, y: top, words: [`${run} ${number + 1}, sweep ${sweep}`, formatNumber(10 ** value)] };
+    }));
+    return points.map((one) => drawn("path", { class: "trace", d: path(one) }));
+  });
+  return readable(svg, () => readings);
 }

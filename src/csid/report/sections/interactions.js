@@ -18,20 +18,26 @@ class Interactions {
     this.interactionOnly = box;
     this.decomposition = element("div", { class: "card", id: "decomposition" });
     this.cards = element("div", { class: "cards", id: "pair-cards" });
-    this.none = note("No two predictors interact.");
-    place.append(this.decomposition, element("h3", { class: "apart" }, "Strongest pairs"), toolbar, this.none, this.cards);
+    this.toolbar = toolbar;
+    this.left = note("");
+    place.append(this.decomposition, element("h3", { class: "apart" }, "Strongest pairs"), toolbar, this.cards, this.left);
   }
 
   show(k = this.k) {
     this.k = k;
-    const { model, doc, lazy } = this.report, pairs = this.data.strongest[k], only = this.interactionOnly.checked;
+    const { model, doc, lazy } = this.report, only = this.interactionOnly.checked, { most, least } = this.data;
+    const pairs = this.data.strongest[k], limit = `${100 * least}\u00a0%`;
     this.#showDecomposition(k);
+    const plotted = { model, targets: doc.targets };
     const cards = pairs.map(([i, n, share]) => {
       const heading = `${model.predictors[i].name} × ${model.predictors[n].name}`;
-      return card(heading, share, lazy.place("drawing tall", () => [pairDrawing(model, i, n, k, doc.targets[k], only)]));
+      return card(heading, share, lazy.place("drawing tall", (width) => pairPlot(plotted, i, n, k, only, width)));
     });
     this.cards.replaceChildren(...cards);
-    this.none.hidden = pairs.length > 0;
+    this.toolbar.hidden = pairs.length === 0;
+    const omitted = `Pairs whose interaction is below ${limit} of the variance are left out.`;
+    const none = `No pair of predictors has an interaction of ${limit} of the variance or more.`;
+    this.left.textContent = pairs.length === most ? `The ${most} strongest pairs. ${omitted}` : pairs.length ? omitted : none;
   }
 
   #showDecomposition(k) {

@@ -18,14 +18,15 @@ _LEAST_WEIGHT = 0.005
 def data(inputs: ReportInputs) -> dict[str, Any]:
     """Facts as pairs of texts; metrics of each output on the rows of the report, or else the model's own estimates."""
     training, truth, predicted = inputs.fitted.training, inputs.truth, inputs.predicted
-    rhat = training.convergence.get("prediction_rhat") if isinstance(training, SamplingRecord) else None
+    error = training.convergence.get("prediction_error") if isinstance(training, SamplingRecord) else None
     noise = inputs.noise_deviation
     return {
         "facts": facts(inputs.fitted),
+        "training_rows": inputs.fitted.n_samples,
         "rows": 0 if truth is None else len(truth),
         "metrics": None if truth is None or predicted is None else _metrics(truth, predicted, inputs.probabilities),
         "noise": noise.tolist() if noise.any() else None,
-        "prediction_rhat": None if rhat is None else finite(rhat),
+        "prediction_error": None if error is None else finite(error),
     }
 
 
@@ -49,7 +50,7 @@ def facts(fitted: FittedModel) -> list[tuple[str, str]]:
         pairs.append(("Posterior draws", f"{len(fitted.posterior.weights):,}"))
     if isinstance(training, SamplingRecord):
         weights = sorted(((weight, name) for name, weight in training.stacking_weights.items()), reverse=True)
-        shown = (f"{name} {weight:.0%}" for weight, name in weights if weight >= _LEAST_WEIGHT)
+        shown = (f"{name} {100.0 * weight:.0f} %" for weight, name in weights if weight >= _LEAST_WEIGHT)
         pairs += [("Chains", f"{len(training.trace):,}"), ("Stacking weights of the priors", ", ".join(shown))]
     return [*pairs, ("Created with", f"csid {version('csid')}")]
 

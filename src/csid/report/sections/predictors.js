@@ -1,12 +1,14 @@
 // The predictors as a table that can be searched and sorted.
 
+const FEW_PREDICTORS = 10; // that need no search
+
 registerSection("predictors", {
   link: "Predictors",
   title: "Predictors by importance",
   text:
-    "Sobol indices: the share of the variance of the prediction that is due to a predictor in total, which includes its " +
-    "interactions, and alone. Totals add up to more than 100 % if predictors interact. The indices assume independent " +
-    "predictors.",
+    "Sobol indices: the share of the variance of the prediction that is due to a predictor in total, including its " +
+    "interactions (the whole bar), and alone (its dark part). Totals add up to more than 100\u00a0% if predictors interact. The " +
+    "indices assume independent predictors.",
   create: (report, place) => new PredictorTable(report, place),
 });
 
@@ -29,13 +31,14 @@ class PredictorTable {
     const caption = element("caption", { class: "hidden" }, "Sobol indices of the predictors");
     const table = element("table", { class: "predictors" }, caption, element("thead", {}, element("tr", {}, ...this.heads)), this.body);
     const region = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of predictors" }, table);
-    place.append(element("div", { class: "card", id: "predictor-table" }, element("div", { class: "toolbar" }, this.search, this.count), region));
+    const toolbar = element("div", { class: "toolbar", hidden: this.rows.length <= FEW_PREDICTORS }, this.search, this.count);
+    place.append(element("div", { class: "card", id: "predictor-table" }, toolbar, region));
   }
 
   #head(by) {
     const words = { name: "Predictor", kind: "Type", total: "Total", first: "Alone" }[by];
     const button = element("button", { type: "button", on: { click: () => this.#sortBy(by) } }, words);
-    return element("th", { scope: "col", "data-by": by }, button);
+    return element("th", { scope: "col", class: by, "data-by": by }, button);
   }
 
   #sortBy(by) {
@@ -57,7 +60,7 @@ class PredictorTable {
     const largest = Math.max(...this.rows.map((row) => row.total[k]), 1e-300);
     this.body.replaceChildren(...found.map((row) => this.#row(row, k, largest)));
     const all = this.rows.length;
-    this.count.textContent = found.length === all ? `${all} predictors` : `${found.length} of ${all} predictors`;
+    this.count.textContent = found.length === all ? counted(all, "predictor") : `${found.length} of ${counted(all, "predictor")}`;
   }
 
   #row({ n, name, kind, total, first }, k, largest) {
@@ -69,8 +72,8 @@ class PredictorTable {
       "tr", {},
       element("th", { scope: "row" }, element("a", { href: `#effect-${n}` }, name)),
       element("td", { class: "kind" }, kind),
-      element("td", { class: "share" }, element("span", { class: "number" }, formatShare(total[k])), bar),
-      element("td", { class: "number" }, formatShare(first[k])),
+      element("td", { class: "share" }, element("span", { class: "number" }, formatShare(total[k], 1)), bar),
+      element("td", { class: "first number" }, formatShare(first[k], 1)),
     );
   }
 }
@@ -80,7 +83,7 @@ function searchBox(words, act) {
 }
 
 function kindOf(predictor) {
-  if (!predictor.isNumber) return `${predictor.known} categories`;
-  if (predictor.words.length) return `${predictor.words.length} ordered words`;
+  if (!predictor.isNumber) return counted(predictor.known, "category", "categories");
+  if (predictor.words.length) return counted(predictor.words.length, "ordered category", "ordered categories");
   return predictor.date ? "date" : "number";
 }

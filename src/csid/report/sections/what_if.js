@@ -37,7 +37,7 @@ class WhatIf {
     );
     this.search = searchBox("Find a control", () => this.arrange());
     const more = () => this.arrange((this.all = !this.all));
-    this.more = element("button", { type: "button", class: "quiet", on: { click: more } });
+    this.more = element("button", { type: "button", class: "quiet more", on: { click: more } });
     const label = element("label", { class: "choice", for: "start" }, "Start from ", start);
     return element("div", { class: "toolbar" }, label, this.many ? this.search : null);
   }
