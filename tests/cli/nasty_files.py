@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -29,8 +28,8 @@ _DEFAULT = TextFormat()
 class Nasty:
     """A file with a target `y`, the numbers 1, 2, 3 …, or as `columns` says.
 
-    columns : the values of its columns, None where a cell is missing; columns that
-        are not listed are not predictors. says, silent : parts of what the command must say, and must not.
+    columns : the values of its columns, None where a cell is missing; columns that are not listed are not predictors.
+    says, silent : parts of what the command must say, and must not.
     refused : part of the error, of a file that cannot be read.
     """
 
