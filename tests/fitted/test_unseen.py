@@ -29,7 +29,9 @@ def _rows() -> pd.DataFrame:
             "town": ["Rome", " ulm", "Ulm", None, "Rome"],
             "size": ["M", "XL", "S", None, "s"],
             "area": [-999.0, 1.0, 99.0, np.nan, 99.5],
-            "day": pd.to_datetime(["2019-12-31", "2020-01-01", None, "2020-02-29", "2020-02-29 12:00"], format="ISO8601"),
+            "day": pd.to_datetime(
+                ["2019-12-31", "2020-01-01", None, "2020-02-29", "2020-02-29 12:00"], format="ISO8601"
+            ),
             "lift": [True, False, None, True, True],
         }
     )

@@ -1,19 +1,25 @@
 """Rows whose targets are known, to fit or to evaluate: predictors, targets, weights and groups."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from csid.cli.columns import arrow_types, known_targets, numbers, predictors
+from csid.cli.columns import arrow_types, first_non_number, known_targets, numbers, predictors
 from csid.cli.errors import DataError
 from csid.cli.options import TextFormat
+from csid.cli.schema_inference import type_of
 from csid.cli.tables import Reading, read
+from csid.data.remarks import remarks_on
 from csid.fitted.schema import Schema
 
 Array = NDArray[np.float64]
+
+_MOST_CLASSES = 10
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,10 @@ class LabelledRows:
     def note(self) -> str | None:
         """What to tell about the rows that were skipped."""
         return f"Rows skipped because a target is missing: {self.n_skipped:,}." if self.n_skipped else None
+
+    def remarks(self, targets: Sequence[str]) -> list[str]:
+        """What deserves a remark before a fit."""
+        return remarks_on(self.X, self.y.reshape(len(self.y), -1), targets)
 
     def take(self, rows: NDArray[np.intp]) -> "LabelledRows":
         """Some of the rows."""
@@ -60,6 +70,8 @@ class LabelledRows:
 
 def labelled(table: pa.Table, schema: Schema, weight: str | None, group: str | None) -> LabelledRows:
     """The rows of a table that have all targets."""
+    for name in schema.targets:
+        _refuse_classes(name, table[name])
     y, known = known_targets(table, schema.targets)
     rows = LabelledRows(
         predictors(table, schema),
@@ -71,6 +83,23 @@ def labelled(table: pa.Table, schema: Schema, weight: str | None, group: str | N
     if len(known) == len(y):
         return rows
     return replace(rows.take(known), n_skipped=len(y) - len(known), absent=rows.absent)
+
+
+def _refuse_classes(name: str, column: pa.ChunkedArray) -> None:
+    """An error if a target holds words or truth values, apart from a few among numbers."""
+    n_known = len(column) - column.null_count
+    if n_known == 0 or type_of(name, column.type) not in ("text", "boolean"):
+        return
+    n_numbers, row, value = first_non_number(column)
+    if 2 * n_numbers > n_known:
+        return
+    classes = sorted(pc.unique(column).drop_null().to_pylist())
+    listed = f" ({', '.join(map(repr, classes))})" if len(classes) <= _MOST_CLASSES else ""
+    raise DataError(
+        f"the target {name!r} must be numeric, but row {row + 1:,} holds {value!r}. Predicting its {len(classes):,} "
+        f"different values{listed} is classification, which csid does not do yet. Choose a numeric --target; of two "
+        "classes, write 0 and 1 in their place to predict the probability of 1."
+    )
 
 
 def read_labelled(

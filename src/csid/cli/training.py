@@ -70,7 +70,7 @@ def read_in_memory(file: TrainingFile) -> Training[LabelledRows]:
     rows = labelled(table, schema, file.columns.weight, file.columns.group)
     if len(rows.y) < 2:
         raise DataError(f"{file.data} has {len(rows.y)} row(s) with a target; a fit needs at least 2.")
-    notes = [*filter(None, [rows.note]), *dropped(table, schema, file.columns.ignore)]
+    notes = [*filter(None, [rows.note]), *dropped(table, schema, file.columns.ignore), *rows.remarks(schema.targets)]
     return Training(schema, rows, f"{file.data}: {len(rows.y):,} rows", described(table, schema), notes)
 
 
@@ -81,5 +81,6 @@ def read_out_of_core(file: TrainingFile) -> Training[FileRows]:
         f"Fitting out of core: column types are inferred from the first {first.num_rows:,} rows, and encoded rows are "
         "kept on disk.",
         *dropped(first, schema, file.columns.ignore),
+        *(f"In these rows, {each}" for each in labelled(first, schema, None, None).remarks(schema.targets)),
     ]
     return Training(schema, FileRows(file.data, file.reading, schema), file.data, described(first, schema), notes)
