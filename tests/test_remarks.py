@@ -60,7 +60,9 @@ def test_odd_targets_get_a_remark() -> None:
 
 
 def test_arrays_have_column_numbers() -> None:
-    assert "column 1 has the same value" in remarks(np.stack([np.arange(9.0), np.ones(9)], axis=1), np.arange(9.0))[0]
+    assert (
+        "column 'x1' has the same value" in remarks(np.stack([np.arange(9.0), np.ones(9)], axis=1), np.arange(9.0))[0]
+    )
 
 
 def test_all_that_gets_a_remark_can_be_fitted() -> None:

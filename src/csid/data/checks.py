@@ -79,7 +79,7 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
         row = int(np.argmax(bad))
         what = "NaN" if np.isnan(targets[row]).any() else "infinity or a value too large for dtype('float64')"
         raise ValueError(
-            f"Input {name} contains {what}, first in row {row} ({int(bad.sum())} such rows in total): "
+            f"Input {name} contains {what}, first in row {row + 1:,} ({int(bad.sum())} such rows in total): "
             "drop the rows whose target is unknown."
         )
     return np.asarray(targets)
@@ -110,7 +110,7 @@ def check_weights(sample_weight: Any, n_rows: int, fewest: int = 2) -> Array:
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"sample_weight holds {weights[row]} in row {row}: Negative values in data passed to `sample_weight`, "
+            f"sample_weight holds {weights[row]} in row {row + 1:,}: Negative values in data passed to `sample_weight`, "
             "NaN and infinity are not allowed. Give a row weight zero to leave it out."
         )
     if np.count_nonzero(weights) < fewest:
