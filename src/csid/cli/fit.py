@@ -77,7 +77,7 @@ def run(
         more = model.set_ or [], terminal.shows_progress
         return make(model.estimator, model.effort, schema, execution, *more)
 
-    document: dict[str, Any] = {"model": str(path), "predictors": len(schema.columns)}
+    document: dict[str, Any] = {"model": str(path), "predictors": len(schema.columns), "notes": training.notes}
     if model.holdout:
         if isinstance(rows, FileRows):
             raise UsageError(

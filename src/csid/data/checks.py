@@ -110,8 +110,8 @@ def check_weights(sample_weight: Any, n_rows: int, fewest: int = 2) -> Array:
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"sample_weight holds {weights[row]} in row {row + 1:,}: Negative values in data passed to `sample_weight`, "
-            "NaN and infinity are not allowed. Give a row weight zero to leave it out."
+            f"sample_weight holds {weights[row]} in row {row + 1:,}: Negative values in data passed to "
+            "`sample_weight`, NaN and infinity are not allowed. Give a row weight zero to leave it out."
         )
     if np.count_nonzero(weights) < fewest:
         raise ValueError(
