@@ -199,6 +199,27 @@ def test_texts_that_differ_in_case_or_blanks_are_merged(where: str, csid: Run, f
     assert module["predict"]({**row, "town": "Ulm"}) == module["predict"]({**row, "town": " ULM "})
 
 
+@pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
+def test_remarks_are_shown_before_the_fit(where: str, csid: Run, tmp_path: Path) -> None:
+    rows = table().append_column("cost", pa.array(2.0 * table()["rent"].to_numpy())).drop_columns(["id"])
+    rows = rows.append_column("land", pa.array(["DE"] * 200)).append_column("nr", pa.array(range(200)))
+    (tmp_path / "odd.csv").write_bytes(as_csv(rows))
+    ended = csid("fit", "odd.csv", where, "--target", "rent", *QUICK)
+    assert ended.code == 0
+    for part in ("'cost' repeats the target 'rent'", "'land' has the same value in all rows, 'DE'", "'nr' numbers the"):
+        assert part in ended.notes
+    assert ("In these rows, column 'cost'" in ended.notes) == (where == "--out-of-core")
+
+
+@pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
+def test_classes_as_targets_are_refused(where: str, csid: Run, flats: Path) -> None:
+    refused = csid("fit", flats, where, "--target", "town")
+    assert refused.code == Exit.DATA
+    assert "'town' must be numeric, but row 1 holds 'Kehl, Rhein'. Predicting its 3 different values" in refused.notes
+    assert "is classification, which csid does not do yet. Choose a numeric --target" in refused.notes
+    assert "is classification" in csid("fit", flats, where, "--target", "lift").notes
+
+
 def test_no_rows_give_no_predictions(csid: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text("area,town,state,lift,floor,built\n")
     ended = csid("predict", model, "new.csv", "--interval", "0.9")

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from numpy.testing import assert_allclose
 from browser import chromium, opened
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid.explain import partial_dependence, shapley_values
-from csid.fitted.schema import ColumnSchema, Schema
 from csid.report import write_report
 from csid.report.rows import example_rows
 from export.systems import BAYESIAN_KINDS, KINDS, fitted, new_rows
@@ -190,14 +188,15 @@ def test_it_fits_the_screen_in_light_and_dark(
 
 def test_dates_and_ordered_words_have_controls_of_their_own(browser: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"day": rng.integers(18_000, 18_365, 100).astype(float), "size": rng.integers(0, 3, 100)})
-    model = CSIDRegressor(rank=2, max_iter=3, random_state=0).fit(X, X["day"] / 100 + X["size"])
-    columns = (ColumnSchema("day", "date", "number"), ColumnSchema("size", "text", "number", ("S", "M", "L")))
-    write_report(replace(model.fitted_, schema=Schema(columns, ("price",), ("",))), tmp_path / "page.html")
+    days, sizes = rng.integers(18_000, 18_365, 100), rng.integers(0, 3, 100)
+    words = pd.Categorical.from_codes(sizes, ["S", "M", "L"], ordered=True)
+    X = pd.DataFrame({"day": pd.to_datetime(days, unit="D"), "size": words})
+    model = CSIDRegressor(rank=2, max_iter=3, random_state=0).fit(X, pd.Series(days / 100 + sizes, name="price"))
+    write_report(model, tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
         page.locator("input[type=date]").fill("2019-07-01")
         _control(page, "size").locator("select").select_option("L")
-        row = pd.DataFrame({"day": [18_078.0], "size": [2]})
+        row = pd.DataFrame({"day": [pd.Timestamp("2019-07-01")], "size": ["L"]})
         assert_allclose(_result(page)["mean"], model.predict(row)[0], rtol=1e-9)
         page.get_by_role("button", name="Copy as JSON").click()
         copied = json.loads(page.get_by_label("The row as text").input_value())

@@ -17,6 +17,7 @@ from csid.fitted.schema import Schema
 
 Array = NDArray[np.float64]
 
+_MOST_CLASSES = 10
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -67,11 +68,13 @@ def numbers(table: pa.Table, name: str, role: str) -> Array:
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
     if not is_number(column.type):
-        _, row, value = first_non_number(column)
-        raise DataError(
-            f"the {role} {name!r} must be numeric, but row {row + 1:,} holds {value!r}. "
-            f"If {value!r} means a missing value, use --missing {shlex.quote(str(value))}."
-        )
+        n_numbers, row, value = first_non_number(column)
+        may_be_classes = role == "target" and (is_text(column.type) or pa.types.is_boolean(column.type))
+        if may_be_classes and 2 * n_numbers <= len(column) - column.null_count:
+            advice = _classification(column)
+        else:
+            advice = f"If {value!r} means a missing value, use --missing {shlex.quote(str(value))}."
+        raise DataError(f"the {role} {name!r} must be numeric, but row {row + 1:,} holds {value!r}. {advice}")
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
 
 
@@ -95,6 +98,16 @@ def first_non_number(column: pa.ChunkedArray) -> NonNumber:
     if row < 0:
         row = pc.index(known, pa.scalar(True)).as_py()
     return NonNumber(n_numbers, row, column[row].as_py())
+
+
+def _classification(column: pa.ChunkedArray) -> str:
+    """What to do about a target of words or truth values."""
+    classes = sorted(pc.unique(column).drop_null().to_pylist())
+    listed = f" ({', '.join(map(repr, classes))})" if len(classes) <= _MOST_CLASSES else ""
+    return (
+        f"Predicting its {len(classes):,} different values{listed} is classification, which csid does not do yet. "
+        "Choose a numeric --target; of two classes, write 0 and 1 in their place to predict the probability of 1."
+    )
 
 
 def _ordered(values: pa.ChunkedArray, order: Sequence[str]) -> pa.Array:

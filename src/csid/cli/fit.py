@@ -78,7 +78,7 @@ def run(
         terminal.shows_progress,
         columns.counts,
     )
-    document: dict[str, Any] = {"model": str(path), "predictors": len(schema.columns)}
+    document: dict[str, Any] = {"model": str(path), "predictors": len(schema.columns), "notes": [*training.notes]}
     if model.holdout:
         if isinstance(rows, FileRows):
             raise UsageError(
@@ -98,6 +98,7 @@ def run(
         raise InterruptError(options.NOT_REPLACED.format(path))
     for note in rows.odd.notes() if isinstance(rows, FileRows) else ():
         terminal.note(note)
+        document["notes"].append(note)
     estimator.save(path)
     document |= {"rows": estimator.n_samples_ if isinstance(rows, FileRows) else len(rows.y), **summary(estimator)}
     terminal.result(document)

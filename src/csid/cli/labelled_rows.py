@@ -1,5 +1,6 @@
 """Rows whose targets are known, to fit or to evaluate: predictors, targets, weights and groups."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from csid.cli.columns import known_targets, numbers, predictors, with_numbers
 from csid.cli.errors import DataError
 from csid.cli.options import TextFormat
 from csid.cli.tables import Reading, read
+from csid.data.remarks import remarks_on
 from csid.fitted.schema import Schema
 
 Array = NDArray[np.float64]
@@ -39,6 +41,10 @@ class LabelledRows:
         """What to tell about the rows that were skipped, and the cells that could not be read."""
         skipped = [f"Rows skipped because a target is missing: {self.n_skipped:,}."] if self.n_skipped else []
         return "\n".join([*skipped, *self.odd]) or None
+
+    def remarks(self, targets: Sequence[str]) -> list[str]:
+        """What deserves a remark before a fit."""
+        return remarks_on(self.X, self.y.reshape(len(self.y), -1), targets)
 
     def take(self, rows: NDArray[np.intp]) -> "LabelledRows":
         """Some of the rows."""

@@ -12,10 +12,11 @@ from sklearn.base import clone
 
 from csid.dask.prediction import predicted_lazily
 from csid.data.cluster.cluster import Cluster
-from csid.data.cluster.partitions import PartitionColumns, Partitions, is_lazy
+from csid.data.cluster.partitions import PartitionColumns, Partitions, in_whole_rows, is_lazy, pieces
 from csid.data.cluster.table import ClusterTable, WantedTable
 from csid.estimators.base import OpenedTable, OpenOptions, TensorRegressor, TrainingData
 from csid.fitted.columns import Columns
+from csid.fitted.unseen import UnseenCounter, UnseenValues
 
 
 class OnDask(TensorRegressor):
@@ -72,6 +73,17 @@ class OnDask(TensorRegressor):
                 "estimator from `to_local()`."
             )
         return predicted_lazily(self.to_local(), X)
+
+    def unseen_values(self, X: Any) -> tuple[UnseenValues, ...]:
+        """As the local estimator. The partitions of a Dask collection come to this process, one at a time."""
+        if not is_lazy(X):
+            return super().unseen_values(X)
+        fitted = self._fitted()
+        counter = UnseenCounter(fitted.encoding)
+        with Cluster(self.client) as cluster:
+            for piece in pieces(in_whole_rows(X)):
+                counter.update(*fitted.columns.checked(cluster.compute(piece), min_rows=0))
+        return counter.found()
 
     @contextmanager
     def _open_table(self, given: TrainingData, options: OpenOptions) -> Iterator[OpenedTable]:

@@ -30,7 +30,7 @@ _MICROSECONDS_PER_DAY = 86_400e6
 class Column:
     """One predictor of a table, not yet encoded.
 
-    label : its name in error messages, such as `column 'age'` or `column 3`.
+    label : its name in error messages, such as `column 'age'`, or `column 'x3'` of an array.
     data : (M,) float64 with NaN for missing, or a list of values with None for missing.
     order : of an ordered categorical of words, its categories from lowest to highest.
     is_date : whether the numbers are days since 1970.
@@ -62,7 +62,7 @@ class Column:
             for row, value in enumerate(self.data):
                 if value is not None:
                     raise ValueError(
-                        f"{self.label} holds {describe(value)} in row {row} where numbers are expected: "
+                        f"{self.label} holds {describe(value)} in row {row + 1:,} where numbers are expected: "
                         "convert it to numbers, or name it in `categorical_features` when fitting."
                     )
             return np.full(len(self.data), np.nan)
@@ -70,8 +70,8 @@ class Column:
         if infinite.any():
             row = int(np.argmax(infinite))
             raise ValueError(
-                f"Input X contains infinity or a value too large: {self.label} holds {self.data[row]} in row {row}. "
-                "Replace infinite values, or set them to NaN to treat them as missing."
+                f"Input X contains infinity or a value too large: {self.label} holds {self.data[row]} in row "
+                f"{row + 1:,}. Replace infinite values, or set them to NaN to treat them as missing."
             )
         return self.data
 
@@ -84,14 +84,14 @@ class Column:
         if len(kinds) > 1:
             (m, one), (n, other) = list(kinds.values())[:2]
             raise ValueError(
-                f"{self.label} mixes types: {describe(one)} in row {m}, {describe(other)} in row {n}. "
+                f"{self.label} mixes types: {describe(one)} in row {m + 1:,}, {describe(other)} in row {n + 1:,}. "
                 "Convert the column to one type."
             )
         if "date" in kinds:
             row, value = kinds["date"]
             raise TypeError(
-                f"{self.label} holds {describe(value)} in row {row} as a category: convert the column to dates, or its "
-                "categories to text."
+                f"{self.label} holds {describe(value)} in row {row + 1:,} as a category: convert the column to "
+                "dates, or its categories to text."
             )
         return self.data
 
@@ -118,7 +118,7 @@ def read_columns(X: Any) -> Iterator[Column]:
             yield _read_series(series)
     else:
         for n in range(X.shape[1]):
-            yield _read_array(X[:, n], f"column {n}")
+            yield _read_array(X[:, n], f"column 'x{n}'")
 
 
 @contextmanager
@@ -248,7 +248,7 @@ def _kind(value: Any, label: str, row: int) -> str:
     if isinstance(value, date | np.datetime64):
         return "date"
     raise TypeError(
-        f"{label} holds {describe(value)} in row {row}: each cell argument must be a string, a number or a date. "
+        f"{label} holds {describe(value)} in row {row + 1:,}: each cell argument must be a string, a number or a date. "
         "Convert the column, or drop it."
     )
 

@@ -133,7 +133,7 @@ class CategoricalMode:
             return
         if isinstance(values[row], str) != isinstance(self.categories[0], str):
             raise ValueError(
-                f"{label} holds {describe(values[row])} in row {row}, but its training categories are like "
+                f"{label} holds {describe(values[row])} in row {row + 1:,}, but its training categories are like "
                 f"{describe(self.categories[0])}: convert the column to the type used in training."
             )
 

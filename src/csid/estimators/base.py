@@ -197,7 +197,8 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         >>> from csid import CSIDRegressor
         >>> X = pd.DataFrame({"town": ["Ulm", "Aalen"] * 20, "area": range(40)})
         >>> model = CSIDRegressor(rank=1, random_state=0).fit(X, range(40))
-        >>> print(*model.unseen_values(pd.DataFrame({"town": ["Rome", "ulm"], "area": [-1, 5]})), sep="\n")
+        >>> for each in model.unseen_values(pd.DataFrame({"town": ["Rome", "ulm"], "area": [-1, 5]})):
+        ...     print(each)
         column 'town': 2 of 2 rows hold unseen categories, which count as missing: 'Rome' (1), 'ulm' (1, like 'Ulm')
         column 'area': 1 of 2 rows are beyond the training range 0 to 39, and count as its end: -1 (1)
         """

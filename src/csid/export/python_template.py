@@ -308,7 +308,7 @@ def _predict_file(model: Model, file: Iterable[str], coverage: float | None) -> 
     names = ["prediction"] if coverage is None else ["prediction", "lower", "upper"]
     K = len(model.bias)
     write(names if K == 1 else [f"{name}_{target}" for name in names for target in model.targets])
-    for number, cells in enumerate(table):
+    for number, cells in enumerate(table, start=1):
         try:
             row = {each.name: model.parse(each, cells.get(each.name)) for each in model.predictors}
             found = [model.predict(row), *(() if coverage is None else model.predict_interval(row, coverage))]

@@ -161,8 +161,8 @@ class FittedModel:
         if wrong.any():
             remedy = "a larger `ridge` or `smoothness`" if self.posterior is None else "a smaller `rank`"
             raise ArithmeticError(
-                f"the prediction overflows in row {int(np.argmax(wrong))}: the product of {self.columns.count} factors "
-                f"is too large. Fit with {remedy}, or with fewer predictors."
+                f"the prediction overflows in row {int(np.argmax(wrong)) + 1:,}: the product of {self.columns.count} "
+                f"factors is too large. Fit with {remedy}, or with fewer predictors."
             )
         return values
 

@@ -74,12 +74,12 @@ class Partitions:
         if N == 0:
             raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required.")
         y = _partitioned_like(X, y, "y")
-        given = [] if sample_weight is None else _pieces(_partitioned_like(X, sample_weight, "sample_weight"))
+        given = [] if sample_weight is None else pieces(_partitioned_like(X, sample_weight, "sample_weight"))
         one_output = len(y.shape) == 1 or y.shape[1] == 1
         columns = PartitionColumns(
             _example(X), 1 if one_output else int(y.shape[1]), one_output, targets=target_names(y)
         )
-        return cls(columns, _pieces(X), _pieces(y), given)
+        return cls(columns, pieces(X), pieces(y), given)
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -162,9 +162,10 @@ def _partitioned_like(X: Any, other: Any, name: str) -> Any:
     return other
 
 
-def _pieces(collection: Any) -> list[Delayed]:
-    pieces = collection.to_delayed()
-    return list(pieces.ravel()) if isinstance(pieces, np.ndarray) else list(pieces)
+def pieces(collection: Any) -> list[Delayed]:
+    """The partitions of a collection."""
+    parts = collection.to_delayed()
+    return list(parts.ravel()) if isinstance(parts, np.ndarray) else list(parts)
 
 
 def _example(X: Any) -> Any:

@@ -110,7 +110,7 @@ class ParquetRows(RowBatches):
                     for name in set(columns) & set(constants):
                         table = table.append_column(name, pa.repeat(constants[name], count))
                     if count:
-                        yield f"{fragment.path}, rows {row} to {row + count - 1}", table.select(columns)
+                        yield f"{fragment.path}, rows {row + 1:,} to {row + count:,}", table.select(columns)
                     row += count
 
     def _check(self, fragment: Any) -> dict[str, pa.Scalar]:
