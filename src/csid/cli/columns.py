@@ -70,7 +70,7 @@ def numbers(table: pa.Table, name: str, role: str) -> Array:
     if not is_number(column.type):
         n_numbers, row, value = first_non_number(column)
         may_be_classes = role == "target" and (is_text(column.type) or pa.types.is_boolean(column.type))
-        if may_be_classes and 2 * n_numbers <= len(column) - column.null_count:
+        if may_be_classes and 2 * n_numbers < len(column) - column.null_count:
             advice = _classification(column)
         else:
             advice = f"If {value!r} means a missing value, use --missing {shlex.quote(str(value))}."

@@ -78,11 +78,9 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
     """Read a file. Raises `ModelFileError` if it is not a model file, is damaged, or is of a later version."""
     header, packed = read(path)
     arrays = Arrays(header.path, packed)
-    schema = None if header.entries.get("schema") is None else unpack_schema(header.section("schema"))
-    encoding = unpack_encoding(list(header.sections("predictors")), arrays, schema)
+    encoding = unpack_encoding(list(header.sections("predictors")), arrays)
     if not encoding.modes:
         raise header.wrong("predictors", "is empty")
-    targets = tuple(header.texts("targets")) if "targets" in header.entries else ()  # not in the first files
     names = tuple(mode.name for mode in encoding.modes) if header.flag("has_names") else None
     outputs, one_output = header.whole("outputs", 1), header.flag("one_output")
     if one_output and outputs > 1:
@@ -112,7 +110,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         has_stream = header.entries.get("stream") is not None  # missing in the first files
         stream = unpack_stream(tensor, header.section("stream"), arrays) if has_stream else None
     fitted = FittedModel(
-        columns=Columns(header.text("estimator"), len(encoding.modes), names, targets),
+        columns=Columns(header.text("estimator"), len(encoding.modes), names, tuple(header.texts("targets"))),
         encoding=encoding,
         tensor=tensor,
         likelihood=likelihood,
@@ -124,7 +122,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         training=training,
         posterior=posterior,
         calibration=calibration,
-        schema=schema,
+        schema=None if header.entries.get("schema") is None else unpack_schema(header.section("schema")),
     )
     arrays.finish()
     return SavedModel(header.section("parameters"), fitted, stream)

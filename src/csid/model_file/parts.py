@@ -3,7 +3,7 @@
 import base64
 import binascii
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from csid.encoding import CategoricalMode, Encoding, Mode, OrdinalMode
 from csid.encoding.modes import MOST_LEVELS
 from csid.fitted.posterior import Draws
-from csid.fitted.schema import ColumnSchema, Schema
 from csid.likelihoods import Likelihood
 from csid.missing.joint_pmf import JointPMF
 from csid.missing.latent_classes import LatentClasses
@@ -61,9 +60,8 @@ def pack_encoding(encoding: Encoding) -> tuple[list[dict[str, Any]], Packed]:
     return [_pack_mode(mode) for mode in encoding.modes], arrays | _grids(encoding.modes, "grid")
 
 
-def unpack_encoding(predictors: Sequence[Section], arrays: Arrays, schema: Schema | None) -> Encoding:
-    columns = {} if schema is None else {column.name: column for column in schema.columns}
-    modes = tuple(_unpack_mode(section, arrays, f"grid.{n}", columns) for n, section in enumerate(predictors))
+def unpack_encoding(predictors: Sequence[Section], arrays: Arrays) -> Encoding:
+    modes = tuple(_unpack_mode(section, arrays, f"grid.{n}") for n, section in enumerate(predictors))
     marginals = []
     for n, mode in enumerate(modes):
         p = arrays.take(f"marginal.{n}", (mode.n_levels,))
@@ -158,25 +156,23 @@ def _pack_mode(mode: Mode) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": mode.name, "missing_level": mode.missing_level}
     if isinstance(mode, OrdinalMode):
         limits = {} if mode.limits is None else {"limits": list(mode.limits)}
-        words = {"words": list(mode.words)} if mode.words else {}
-        return entry | {"kind": "number", "linear": mode.linear, "date": mode.date, **limits, **words}
+        meaning = {"words": list(mode.words), "date": mode.date}
+        return entry | {"kind": "number", "linear": mode.linear, **meaning, **limits}
     kind, values = _pack_categories(mode.categories)
     return entry | {"kind": "category", "type": kind, "categories": values}
 
 
-def _unpack_mode(section: Section, arrays: Arrays, name_of_grid: str, columns: Mapping[str, ColumnSchema]) -> Mode:
-    """columns : of the schema, by name. The first files have words and dates only there."""
+def _unpack_mode(section: Section, arrays: Arrays, name_of_grid: str) -> Mode:
     kind, name, missing_level = section.text("kind"), section.text("name"), section.flag("missing_level")
     if kind == "number":
-        column = columns.get(name, ColumnSchema(name, "number", "number"))
         mode: Mode = OrdinalMode(
             name,
             _grid(arrays, name_of_grid),
             section.flag("linear"),
             missing_level,
             _unpack_limits(section),
-            tuple(section.texts("words")) if "words" in section.entries else column.order,
-            section.flag("date") if "date" in section.entries else column.type == "date",
+            tuple(section.texts("words")),
+            section.flag("date"),
         )
     elif kind == "category":
         mode = CategoricalMode(name, _unpack_categories(section), missing_level)
@@ -188,7 +184,7 @@ def _unpack_mode(section: Section, arrays: Arrays, name_of_grid: str, columns: M
 
 
 def _unpack_limits(section: Section) -> tuple[float, float] | None:
-    """The smallest and the largest training value; not in the first files."""
+    """The smallest and the largest training value; files of protocol 2 do not have them."""
     if "limits" not in section.entries:
         return None
     low, high = section.numbers("limits", 2)
