@@ -187,7 +187,7 @@ def _equal_weights(table: Any, options: Any, runner: Any, seeds: Any) -> Samplin
     """No pilot: priors of equal weights, and missing cells averaged over."""
     specs = options.priors(len(table), len(table.header.names))
     treatment = Treatment("auto", "linear", "marginalize", merge=True)
-    halves = PilotResult(np.full(2, 0.5), Calibration.identity(1), None)
+    halves = PilotResult(np.full(2, 0.5), Calibration.identity(1), None, np.ones(1))
     return Sampling(specs, treatment, halves, options.chains)
 
 

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 from browser import chromium, opened
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid.explain import partial_dependence, shapley_values
-from csid.report import write_report
 from csid.report.rows import example_rows
+from data_file import fitted_from_file
 from export.systems import BAYESIAN_KINDS, KINDS, fitted, new_rows
 
 ROWS = 40
@@ -188,14 +188,15 @@ def test_it_fits_the_screen_in_light_and_dark(
 
 def test_dates_and_ordered_words_have_controls_of_their_own(browser: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    days, sizes = rng.integers(18_000, 18_365, 100), rng.integers(0, 3, 100)
-    words = pd.Categorical.from_codes(sizes, ["S", "M", "L"], ordered=True)
-    X = pd.DataFrame({"day": pd.to_datetime(days, unit="D"), "size": words})
-    model = CSIDRegressor(rank=2, max_iter=3, random_state=0).fit(X, pd.Series(days / 100 + sizes, name="price"))
-    write_report(model, tmp_path / "page.html")
+    day, size = rng.integers(0, 365, 100), rng.integers(0, 3, 100)
+    table = pd.DataFrame({"day": pd.Timestamp("2019-04-14") + pd.to_timedelta(day, "D"), "price": day / 100 + size})
+    table.insert(1, "size", np.array(["S", "M", "L"])[size])
+    model = fitted_from_file(tmp_path, table, "price", "--ordinal", "size=S,M,L")
+    model.report(tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
         page.locator("input[type=date]").fill("2019-07-01")
         _control(page, "size").locator("select").select_option("L")
+        assert page.evaluate("() => window.csid.whatIf.cells") == [18_078, 2]
         row = pd.DataFrame({"day": [pd.Timestamp("2019-07-01")], "size": ["L"]})
         assert_allclose(_result(page)["mean"], model.predict(row)[0], rtol=1e-9)
         page.get_by_role("button", name="Copy as JSON").click()

@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from numpy.testing import assert_allclose
 from browser import chromium, opened, skip_or_fail
 from csid import BayesianCSIDRegressor, CSIDRegressor
 from csid.explain import partial_dependence, sobol_indices
-from csid.fitted.schema import ColumnSchema, Schema
-from csid.report import write_report
+from data_file import fitted_from_file
 
 PHONE = 390
 PAPER = {"format": "A4", "margin": dict.fromkeys(("top", "bottom", "left", "right"), "14mm")}
@@ -161,23 +159,31 @@ def test_ticks_are_round_and_axes_are_named(house: tuple[Any, Path], browser: An
         assert {"predicted kwh", "observed kwh"} == set(plots[0])
 
 
-def test_dates_are_dates_everywhere(browser: Any, tmp_path: Path) -> None:
+def test_dates_are_dates_and_have_times_within_two_weeks(browser: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"day": rng.integers(18_000, 19_100, 200).astype(float), "size": rng.uniform(size=200)})
-    model = CSIDRegressor(rank=2, max_iter=3, random_state=0).fit(X, np.sin(X["day"] / 100) * X["size"])
-    columns = (ColumnSchema("day", "date", "number"), ColumnSchema("size", "number", "number"))
-    write_report(replace(model.fitted_, schema=Schema(columns, ("price",), ("",))), tmp_path / "page.html")
+    days, minutes, size = rng.integers(0, 1100, 200), rng.integers(0, 5760, 200), rng.uniform(size=200)
+    start = pd.Timestamp("2019-04-14")
+    table = pd.DataFrame({"day": start + pd.to_timedelta(days, "D"), "moment": start + pd.to_timedelta(minutes, "min")})
+    table["price"] = np.sin(days / 100) * np.sin(minutes / 500) + size
+    fitted_from_file(tmp_path, table, "price").report(tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
         page.evaluate(DRAW_ALL)
-        rows = _rows_of_ticks(page, "#effects") + _rows_of_ticks(page, "#interactions")
-        dates = [row for row in rows if re.fullmatch(r"20\d\d(-\d\d)?", row[0])]
-        assert len(dates) == 2
-        assert all(len(row) > 1 for row in dates)
+        day, moment = _rows_of_ticks(page, "#effect-0")[0], _rows_of_ticks(page, "#effect-1")[0]
+        assert len(day) > 1
+        assert all(re.fullmatch(r"20\d\d(-\d\d)?", text) for text in day)
+        assert len(moment) > 1
+        assert all(re.fullmatch(r"04-1\d \d\d:00|2019-04-1\d", text) for text in moment)
+        assert day[0] in {text for row in _rows_of_ticks(page, "#pair-cards") for text in row}
         page.locator("#effect-0 svg").focus()
         page.keyboard.press("End")
         assert page.locator("#effect-0 svg").get_attribute("aria-valuetext").startswith("day: 2022-0")
         page.locator("input[type=date]").fill("")
-        assert page.evaluate("() => window.csid.whatIf.cells[0]") is None
+        page.locator("input[type=datetime-local]").fill("2019-04-15T06:30")
+        cells = page.evaluate("() => window.csid.whatIf.cells")
+        assert cells[0] is None
+        assert_allclose(cells[1], 18_001 + 6.5 / 24, rtol=1e-12)
+        page.get_by_role("button", name="Copy as JSON").click()
+        assert page.get_by_label("The row as text").input_value() == '{"day":null,"moment":"2019-04-15 06:30"}'
 
 
 def test_weak_pairs_are_left_out(house: tuple[Any, Path], browser: Any, tmp_path: Path) -> None:
@@ -314,9 +320,10 @@ def test_texts_have_enough_contrast(colours: str, house: tuple[Any, Path], brows
 def test_texts_of_plots_keep_their_size(house: tuple[Any, Path], browser: Any) -> None:
     scale = "() => [...document.querySelectorAll('svg')].map((svg) => svg.clientWidth / svg.viewBox.baseVal.width)"
     with opened(browser, house[1]) as page:
+        page.evaluate(DRAW_ALL)
         for width in (1280, PHONE, 900):
             page.set_viewport_size({"width": width, "height": 900})
-            page.evaluate(DRAW_ALL)
+            page.wait_for_function(f"() => innerWidth === {width} && new Promise(requestAnimationFrame)")
             assert_allclose(page.evaluate(scale), 1.0, atol=0.01)
 
 
@@ -337,6 +344,15 @@ def test_few_rows_and_one_predictor(browser: Any, tmp_path: Path) -> None:
         assert page.evaluate(BEYOND, PHONE) == []
         assert "1 predictor, fitted to 8 rows" in page.locator(".lead").inner_text()
         assert not page.locator("#find").is_visible()
+
+
+def test_numbers_that_differ_in_their_last_digits_only(browser: Any, tmp_path: Path) -> None:
+    nanoseconds = 1.7e18 + 256.0 * np.arange(40)
+    X = pd.DataFrame({"moment": nanoseconds, "x": np.arange(40.0)})
+    CSIDRegressor(rank=1, max_iter=3, random_state=0).fit(X, nanoseconds).report(tmp_path / "page.html", X, nanoseconds)
+    with opened(browser, tmp_path / "page.html", PHONE, is_mobile=True) as page:
+        page.evaluate(DRAW_ALL)
+        assert page.evaluate(BEYOND, PHONE) == []
 
 
 def test_paper_has_no_half_empty_pages(house: tuple[Any, Path], browser: Any, tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ const COVERAGES = [0.5, 0.8, 0.9, 0.95, 0.99];
 const QUIET = 400; // milliseconds without a change before screen readers announce the answer
 
 class Answer {
-  constructor({ model, targets, deviation }, changed) {
+  constructor({ model, targets, deviation, observed }, changed) {
     Object.assign(this, { model, targets, deviation, coverage: 0.9 });
     this.target = element("span");
     this.value = element("div", { class: "value", id: "prediction" });
-    this.strip = new Strip(model.mean, deviation);
+    this.strip = new Strip(model.mean, deviation, observed);
     this.spoken = element("p", { class: "hidden", "aria-live": "polite", id: "spoken" });
     this.bars = element("ol", { class: "bars", "aria-label": "Contribution of each predictor: exact Shapley values" });
     this.sum = element("p", { class: "note" });

@@ -1,20 +1,19 @@
 // Scales and axes of plots: round ticks as pairs of a value and its text, and names of what the axes show.
 
-const AXIS = { text: 12, tick: 8, beside: 20, name: 22, above: 24 }; // pixels
+const MOST_DIGITS = 7; // of a tick with an exponent
+const AXIS = { text: 12, tick: 8, beside: 20, name: 22, above: 28 }; // pixels
 
 const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = `${AXIS.text}px ${getComputedStyle(document.body).fontFamily}`;
 
-function textWidth(text) {
-  ruler.font = `${AXIS.text}px ${getComputedStyle(document.body).fontFamily}`;
-  return ruler.measureText(text).width;
-}
+const textWidth = (text) => ruler.measureText(text).width;
 
 const widest = (texts) => Math.max(0, ...texts.map(textWidth));
 
 // A text that is no wider than so many pixels.
 function fitted(text, pixels) {
   if (textWidth(text) <= pixels) return text;
-  let letters = [...text].length - 1;
+  let letters = Math.min([...text].length - 1, Math.ceil(pixels / 3)); // which are wider than 3 pixels
   while (letters > 2 && textWidth(shortened(text, letters)) > pixels) letters--;
   return shortened(text, letters);
 }
@@ -28,15 +27,16 @@ function scaleOf(low, high, from, to) {
 
 // Multiples of 1, 2 or 5 times a power of ten that divide a range into at most `parts` parts, where they can.
 function niceTicks(low, high, parts, least = 0) {
-  const step = Math.max((high - low) / Math.max(parts, 1), least);
-  if (!(step > 0) || !Number.isFinite(step)) return [[low, formatNumber(low)]];
+  const step = Math.max((high - low) / Math.max(parts, 1), least), size = Math.max(Math.abs(low), Math.abs(high));
+  if (!(step > 1e-10 * size) || !Number.isFinite(step)) return [[low, formatNumber(low)]]; // no room for their digits
   const power = Math.floor(Math.log10(step) + 1e-9);
   const unit = [1, 2, 5, 10].find((each) => each * 10 ** power >= step * (1 - 1e-9)) * 10 ** power;
   const ticks = [];
   for (let i = Math.ceil(low / unit - 1e-9); i * unit <= high + 1e-9 * unit; i++) ticks.push(i * unit);
   const largest = Math.max(...ticks.map(Math.abs)), decimals = Math.max(0, -Math.floor(Math.log10(unit) + 1e-9));
   if (largest < LARGEST && unit >= SMALLEST) return ticks.map((tick) => [tick, withDecimals(tick, decimals, decimals)]);
-  const digits = Math.min(15, 1 + Math.ceil(Math.log10(largest / unit)));
+  const digits = 1 + Math.ceil(Math.log10(largest / unit));
+  if (digits > MOST_DIGITS) return [[low, formatNumber(low)]];
   return ticks.map((tick) => [tick, tick ? withExponent(tick, digits) : "0"]);
 }
 
@@ -48,15 +48,15 @@ function powerTicks(low, high, parts) {
     ticks.push(...factors.map((each) => [each * 10 ** power, formatNumber(each * 10 ** power, 2)]));
   }
   const on = (found) => found.map(([tick, text]) => [Math.log10(tick), text]).filter(([at]) => at >= low && at <= high);
-  return on(ticks).length > 1 ? on(ticks) : on(niceTicks(10 ** low, 10 ** high, parts));
+  return on(ticks).length > 2 ? on(ticks) : on(niceTicks(10 ** low, 10 ** high, parts));
 }
 
-// First days of months and years, or days, between two dates.
+// First days of months and years, or days or hours, between two dates.
 function dateTicks(low, high, parts) {
-  const day = 86400e3, first = (months) => Date.UTC(0, months) / day; // from January 1900
-  if (high - low < 60) return niceTicks(low, high, parts, 1).map(([tick]) => [tick, formatDate(tick)]);
+  const first = (months) => Date.UTC(0, months) / DAY; // from January 1900
+  if (high - low < 60) return hourTicks(low, high, parts);
   const step = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600].find((months) => high - low <= 30.4 * months * parts) ?? 1200;
-  const from = new Date(low * day), months = 12 * (from.getUTCFullYear() - 1900) + from.getUTCMonth();
+  const from = new Date(low * DAY), months = 12 * (from.getUTCFullYear() - 1900) + from.getUTCMonth();
   const ticks = [];
   for (let at = Math.ceil(months / step) * step; first(at) <= high; at += step) {
     if (first(at) >= low) ticks.push([first(at), formatDate(first(at)).slice(0, step % 12 ? 7 : 4)]);
@@ -75,6 +75,14 @@ function fittingTicks(ticksFor, pixels) {
 const valueTicks = ({ low, high }, pixels) => niceTicks(low, high, Math.max(2, Math.floor(pixels / 27)));
 
 const valueTicksBelow = ({ low, high }, pixels) => fittingTicks((parts) => niceTicks(low, high, parts), pixels);
+
+function hourTicks(low, high, parts) {
+  const step = [1, 2, 3, 6, 12, 24, 48, 120].find((hours) => 24 * (high - low) <= hours * parts) ?? 240, ticks = [];
+  for (let at = Math.ceil((24 * low) / step) * step; at <= 24 * high; at += step) {
+    ticks.push([at / 24, step < 24 ? formatDate(at / 24, true).slice(5) : formatDate(at / 24)]);
+  }
+  return ticks;
+}
 
 // Ticks of at most so many parts of a predictor that is a number.
 const predictorTicks = ({ date, grid }, { low, high }, parts) =>

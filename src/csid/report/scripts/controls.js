@@ -21,7 +21,7 @@ class Control {
   }
 
   #numberInputs(id) {
-    const { grid, date, name } = this.predictor, low = grid[0], high = grid.at(-1);
+    const { grid, date, name } = this.predictor, low = grid[0], high = grid.at(-1), timed = isTimed(this.predictor);
     const step = grid.every(Number.isInteger) ? 1 : 10 ** Math.floor(Math.log10((high - low) / 300 || 1));
     const decimals = Math.min(20, Math.max(0, -Math.round(Math.log10(step))));
     const [min, max] = [Math.floor(low / step), Math.ceil(high / step)].map((count) => (count * step).toFixed(decimals));
@@ -29,7 +29,7 @@ class Control {
     const moved = () => this.changed(Number(this.slider.value));
     this.slider = element("input", { type: "range", id, min, max, step: step.toFixed(decimals), on: { input: moved } });
     this.box = element("input", {
-      type: date ? "date" : "number", step: date ? 1 : "any", "aria-label": `${name}, exact value`, placeholder: "missing",
+      type: timed ? "datetime-local" : date ? "date" : "number", step: date && !timed ? 1 : "any", "aria-label": `${name}, exact value`, placeholder: "missing",
       on: { input: () => this.#fromBox() },
     });
     return [this.slider, this.box];
@@ -47,7 +47,8 @@ class Control {
   }
 
   #fromBox() {
-    const { value, validity } = this.box, number = this.predictor.date ? Date.parse(value) / 86400e3 : parseFloat(value);
+    const { value, validity } = this.box, inDays = () => Date.parse(isTimed(this.predictor) ? `${value}Z` : value) / DAY;
+    const number = this.predictor.date ? inDays() : parseFloat(value);
     if (Number.isFinite(number)) this.changed(number, this.box);
     else if (!validity.badInput) this.changed(null, this.box); // empty, rather than half a number
   }
@@ -65,7 +66,8 @@ class Control {
     const { grid, date } = this.predictor;
     this.slider.value = String(this.last);
     this.slider.setAttribute("aria-valuetext", formatCell(this.predictor, cell));
-    if (from !== this.box) this.box.value = missing ? "" : date ? formatDate(cell) : String(Number(cell.toPrecision(8)));
+    const text = () => (date ? formatCell(this.predictor, cell).replace(" ", "T") : String(Number(cell.toPrecision(8))));
+    if (from !== this.box) this.box.value = missing ? "" : text();
     this.note.hidden = missing || (grid[0] - this.step < cell && cell < grid.at(-1) + this.step);
   }
 }

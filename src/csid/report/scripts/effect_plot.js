@@ -9,7 +9,7 @@ function rangeOf(effect, mean) {
 }
 
 // The nodes of a plot of predictor n for output k; `common` is a range of values for all predictors, or null.
-function effectPlot({ model, targets }, n, k, common, width) {
+function effectPlot({ model, targets }, n, k, common, size) {
   const predictor = model.predictors[n], effect = model.effect(n, k), mean = model.mean[k], target = targets[k];
   const [low, high] = common || rangeOf(effect, mean), format = formatterOf(high - low);
   const values = effect.slice(0, predictor.known).map((each) => each.mean);
@@ -23,12 +23,13 @@ function effectPlot({ model, targets }, n, k, common, width) {
     lower < upper ? `90\u00a0% of draws: ${format(lower)} to ${format(upper)}` : "",
   ];
   const draw = predictor.isNumber && !predictor.words.length ? curvePlot : categoryPlot;
-  return draw({ predictor, effect, mean, low, high, words, reading, width, value: `mean ${target}` });
+  const height = Math.min(EFFECT.height, size.height);
+  return draw({ predictor, effect, mean, low, high, words, reading, width: size.width, height, value: `mean ${target}` });
 }
 
-function curvePlot({ predictor, effect, mean, low, high, words, reading, width, value }) {
+function curvePlot({ predictor, effect, mean, low, high, words, reading, width, height, value }) {
   const { grid, marginal, own_missing } = predictor, count = grid.length;
-  const top = AXIS.above, base = EFFECT.height - AXIS.beside - AXIS.name, floor = base - EFFECT.density - 6;
+  const top = AXIS.above, base = height - AXIS.beside - AXIS.name, floor = base - EFFECT.density - 6;
   const y = scaleOf(low, high, floor, top + 4), ticks = valueTicks(y, floor - top);
   const left = widest(ticks.map(([, text]) => text)) + AXIS.tick;
   const edge = width - EFFECT.right, right = edge - (own_missing ? EFFECT.missing : 0);
@@ -37,7 +38,7 @@ function curvePlot({ predictor, effect, mean, low, high, words, reading, width, 
   const to = (part) => curve.map(([at, each]) => [x(at), y(each[part])]);
   const spot = right + 14 + (EFFECT.missing - 14) / 2;
   const svg = drawing(
-    width, EFFECT.height, words,
+    width, height, words,
     ...axisNames(value, predictor.name, { left, right, bottom: base, width }),
     ...leftAxis(ticks, y, left, edge),
     line(left, y(mean), edge, y(mean), "average"),
@@ -93,7 +94,7 @@ function missingMark(level, y, x, { right, top, floor, base }, probability) {
 }
 
 // Categories one below the other: the most frequent if there are many, texts by their effect.
-function categoryPlot({ predictor, effect, mean, low, high, words, reading, width, value }) {
+function categoryPlot({ predictor, effect, mean, low, high, words, reading, width, height, value }) {
   const { known, marginal, own_missing, isNumber, grid, categories } = predictor;
   const levels = Array.from({ length: known }, (_, level) => level);
   const frequent = levels.sort((a, b) => marginal[b] - marginal[a]).slice(0, MOST_CATEGORIES);
@@ -101,7 +102,7 @@ function categoryPlot({ predictor, effect, mean, low, high, words, reading, widt
   const shown = frequent.sort((a, b) => (byEffect && effect[b].mean - effect[a].mean) || a - b);
   if (own_missing) shown.push(known);
   const cellOf = (level) => (level === known ? null : isNumber ? grid[level] : level);
-  const room = EFFECT.height - AXIS.above - AXIS.beside, top = AXIS.above + 2;
+  const room = height - AXIS.above - AXIS.beside, top = AXIS.above + 2;
   const step = Math.min(ROW.most, Math.max(ROW.least, Math.floor(room / Math.max(shown.length, 1))));
   const names = shown.map((level) => fitted(formatCell(predictor, cellOf(level)), 0.36 * width));
   const bottom = top + step * shown.length, right = width - ROW.bar - ROW.share;

@@ -38,16 +38,23 @@ function formatShare(share, decimals = share < 0.0995 ? 1 : 0) {
 
 const percent = (x) => `${formatNumber(100 * x, 2)}\u00a0%`;
 
-function formatDate(days) {
-  return new Date(Math.round(days * 86400e3)).toISOString().slice(0, 10);
+const DAY = 86400e3; // in milliseconds
+
+// A date, or a date and a time to the minute.
+function formatDate(days, timed = false) {
+  const text = new Date(Math.round(days * DAY)).toISOString();
+  return timed ? `${text.slice(0, 10)} ${text.slice(11, 16)}` : text.slice(0, 10);
 }
+
+// Whether the time of day matters in a column of dates: it does within two weeks.
+const isTimed = ({ date, grid }) => date && grid.at(-1) - grid[0] < 15 && !grid.every(Number.isInteger);
 
 // A cell, as in levels.js, as a text.
 function formatCell(predictor, cell, digits = 5) {
   if (cell === null) return "missing";
   if (!predictor.isNumber) return cell < 0 ? "unseen category" : String(predictor.categories[cell]);
   if (predictor.words.length) return predictor.words[Math.round(cell)] ?? formatNumber(cell, digits);
-  return predictor.date ? formatDate(cell) : formatNumber(cell, digits);
+  return predictor.date ? formatDate(cell, isTimed(predictor)) : formatNumber(cell, digits);
 }
 
 const counted = (number, one, many = `${one}s`) => `${number.toLocaleString("en-US")} ${number === 1 ? one : many}`;

@@ -41,7 +41,7 @@ function interactionOf(model, surface, [i, firsts], [n, seconds], k) {
 }
 
 // The nodes of a map of predictors i and n; the names of a category stand at the left, where they have room.
-function pairPlot({ model, targets }, i, n, k, interaction, width) {
+function pairPlot({ model, targets }, i, n, k, interaction, size) {
   const { predictors } = model, target = targets[k];
   if (isListed(predictors[i]) && !isListed(predictors[n])) [i, n] = [n, i];
   const [across, up] = [sideOf(predictors[i]), sideOf(predictors[n])];
@@ -52,8 +52,9 @@ function pairPlot({ model, targets }, i, n, k, interaction, width) {
   if (interaction) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
   const format = formatterOf(high - low), share = (value) => (high > low ? (value - low) / (high - low) : 0.5);
 
-  const top = AXIS.above, bottom = top + PAIR.height, y = scaleOfSide(up, bottom, top);
-  const beside = ticksOfSide(up, PAIR.height / 27, 0.3 * width);
+  const { width } = size, height = Math.min(PAIR.height, size.height - 62), top = AXIS.above, bottom = top + height;
+  const y = scaleOfSide(up, bottom, top);
+  const beside = ticksOfSide(up, height / 27, 0.3 * width);
   const left = Math.round(widest(beside.map(([, text]) => text))) + AXIS.tick, right = width - PAIR.right;
   const x = scaleOfSide(across, left, right);
   const room = (right - left) / across.cells.length - 6; // of a name

@@ -7,7 +7,7 @@ function plainCell(predictor, cell) {
   if (cell === null) return null;
   if (!predictor.isNumber) return cell < 0 ? "unseen category" : predictor.categories[cell];
   if (predictor.words.length) return predictor.words[Math.round(cell)] ?? cell;
-  return predictor.date ? formatDate(cell) : cell;
+  return predictor.date ? formatCell(predictor, cell) : cell;
 }
 
 const ROW_TEXTS = {

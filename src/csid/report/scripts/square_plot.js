@@ -1,8 +1,8 @@
 // Plots of one quantity against another.
 
 // A plot with both axes of some ranges, or ticks of its own; `draw` returns its marks from its two scales.
-function squarePlot({ width, words, names: [below, beside], x: [lowX, highX], y: [lowY, highY], ticks = null }, draw) {
-  const height = 320, top = AXIS.above, bottom = height - AXIS.beside - AXIS.name;
+function squarePlot({ size: { width, height }, words, names: [below, beside], x: [lowX, highX], y: [lowY, highY], ticks = null }, draw) {
+  const top = AXIS.above, bottom = height - AXIS.beside - AXIS.name;
   const y = scaleOf(lowY, highY, bottom, top + 4), values = ticks || valueTicks(y, bottom - top);
   const left = widest(values.map(([, text]) => text)) + AXIS.tick, right = width - 10;
   const x = scaleOf(lowX, highX, left, right);

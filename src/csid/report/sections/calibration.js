@@ -19,12 +19,12 @@ class CalibrationPlots {
   show(k) {
     const { points, below, rows } = this.data, { doc, lazy } = this.report, target = doc.targets[k];
     const part = points[k].length < rows ? `${counted(points[k].length, "row")}, chosen at random. ` : "";
-    const observed = (width) => [
-      observedPlot(points[k], target, width),
+    const observed = (size) => [
+      observedPlot(points[k], target, size),
       note(`${part}On the dashed line, predictions are exact.`),
     ];
-    const calibrated = (width) => [
-      calibrationPlot(below[k], rows, target, width),
+    const calibrated = (size) => [
+      calibrationPlot(below[k], rows, target, size),
       note(
         "Fraction of rows below each predicted quantile. On the dashed line, calibration is perfect; within the band, " +
         "deviations are consistent with chance.",
@@ -36,13 +36,13 @@ class CalibrationPlots {
   }
 }
 
-function observedPlot(points, target, width) {
+function observedPlot(points, target, size) {
   const all = points.flat(), range = [Math.min(...all), Math.max(...all)], format = formatterOf(range[1] - range[0]);
   const words = `Predicted and observed ${target} of ${counted(points.length, "row")}; on the line, they are equal.`;
   const kind = points.length < FEW_POINTS ? "point few" : "point";
   let readings;
   const names = [`predicted ${target}`, `observed ${target}`];
-  const svg = squarePlot({ width, words, names, x: range, y: range }, (x, y) => {
+  const svg = squarePlot({ size, words, names, x: range, y: range }, (x, y) => {
     const sorted = [...points].sort(([one], [other]) => one - other);
     readings = sorted.map(([predicted, truth]) => {
       return { x: x(predicted), y: y(truth), words: ["observed", format(truth), `predicted ${format(predicted)}`] };
@@ -56,14 +56,14 @@ function observedPlot(points, target, width) {
 }
 
 // The fraction of rows below each predicted quantile, and a band with 95 % of the fractions of a calibrated model.
-function calibrationPlot(fractions, rows, target, width) {
+function calibrationPlot(fractions, rows, target, size) {
   const quantiles = fractions.map((_, i) => (i + 1) / (fractions.length + 1));
   const around = (q) => 1.96 * Math.sqrt((q * (1 - q)) / rows), share = (q) => `${Math.round(100 * q)} %`;
   const worst = Math.max(...fractions.map((fraction, i) => Math.abs(fraction - quantiles[i])));
   const words = `Fraction of rows below each predicted quantile of ${target}; at most ${formatShare(worst)} from perfect calibration.`;
   let readings;
   const names = ["predicted probability", "fraction of rows below"];
-  const svg = squarePlot({ width, words, names, x: [0, 1], y: [0, 1] }, (x, y) => {
+  const svg = squarePlot({ size, words, names, x: [0, 1], y: [0, 1] }, (x, y) => {
     const edge = (side) => quantiles.map((q) => [x(q), y(Math.min(1, Math.max(0, q + side * around(q))))]);
     readings = quantiles.map((q, i) => {
       return { x: x(q), y: y(fractions[i]), words: [`below the ${share(q)} quantile`, formatShare(fractions[i]), "of the rows"] };

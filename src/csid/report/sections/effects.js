@@ -7,7 +7,7 @@ registerSection("effects", {
   title: "Effect of each predictor",
   text: ({ model }) =>
     "Mean prediction as one predictor varies, averaged over the distributions of the others (partial dependence). " +
-    (model.posterior ? "The band holds 90\u00a0% of the posterior draws. " : "") +
+    (model.posterior ? "The band shows the model uncertainty: it holds 90\u00a0% of the posterior draws. " : "") +
     "Grey bars show the distribution of the predictor, the dashed line the average prediction. The percentage of a " +
     "predictor is its total Sobol index.",
   create: (report, place) => new Effects(report, place),
@@ -33,13 +33,13 @@ class Effects {
     const common = this.sameScale.checked ? this.#commonScale() : null;
     const plotted = { model, targets: doc.targets };
     const cards = (all ? order : order.slice(0, MOST_EFFECTS)).map((n) => {
-      const make = (width) => effectPlot(plotted, n, k, common, width);
+      const make = (size) => effectPlot(plotted, n, k, common, size);
       const made = card(model.predictors[n].name, doc.sobol.total[n][k], lazy.place("drawing", make));
       made.id = `effect-${n}`;
       return made;
     });
     this.cards.replaceChildren(...cards);
-    this.missing.textContent = missingWords(model, k, doc.targets[k]);
+    this.missing.textContent = missingWords(model, k);
     this.more.hidden = !many;
     this.more.textContent = all ? "Show the most important only" : `Show all ${order.length} effects`;
   }
@@ -58,12 +58,12 @@ class Effects {
   }
 }
 
-// The mean prediction if cells are missing, once for all predictors without a level for missing cells.
-function missingWords(model, k, target) {
-  const own = model.predictors.filter((predictor) => predictor.own_missing).length, all = model.predictors.length;
-  const mean = formatterOf(Math.abs(model.mean[k]))(model.mean[k]);
-  if (own === all) return "Missing cells have a level of their own, shown in violet.";
-  const others = own ? "Missing cells have a level of their own where it is shown in violet. Elsewhere they" : "Missing cells";
-  const how = model.classes?.conditional ? "are imputed from the other cells" : "are averaged over";
-  return `${others} ${how}; with all cells missing, the mean ${target} is ${mean}.`;
+// The prediction with missing cells, once for all predictors without a level for them.
+function missingWords(model, k) {
+  const own = model.predictors.filter((predictor) => predictor.own_missing).length;
+  const levels = "Missing cells have a level of their own where it is shown in violet. ";
+  if (own === model.predictors.length) return levels;
+  const how = model.classes?.conditional ? "over the values that it may have given the other cells" : "over the distribution of its predictor";
+  const mean = formatNumber(model.mean[k]), which = own ? "any other missing cell" : "a missing cell";
+  return `${own ? levels : ""}With ${which}, the prediction is averaged ${how}; with all cells missing, it is ${mean}.`;
 }

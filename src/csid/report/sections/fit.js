@@ -26,7 +26,7 @@ class Fit {
   show(k) {
     const { curves, convergence, uniqueness } = this.data, { doc, lazy } = this.report;
     const what = convergence ? `noise scale of ${doc.targets[k]}` : "objective", run = convergence ? "chain" : "start";
-    const trace = lazy.place("drawing", (width) => [tracePlot(curves, k, what, run, width)]);
+    const trace = lazy.place("drawing", (size) => [tracePlot(curves, k, what, run, size)]);
     const heading = convergence ? "Noise after each sweep" : "Objective after each sweep";
     const cards = curves.length ? [card(heading, null, trace, note(`A line for each ${run}. The scale is logarithmic.`))] : [];
     if (convergence) {
@@ -40,7 +40,7 @@ class Fit {
 const MEANING =
   "R-hat compares the variance between chains of one prior with that within them: near 1 they agree, above about 1.1 they " +
   "differ. Chains of a tensor model often reach the same predictions with other factors, so the R-hat of the noise and of " +
-  "the smoothness may be large in a good fit. Judge by the Monte Carlo error, which is in the units that matter. A larger " +
+  "the smoothness may be large in a good fit. Judge by the Monte Carlo error, which is that of the predictions. A larger " +
   "n_burn or n_draws brings the R-hat of the predictions closer to 1.";
 
 // Whether the predictions can be relied on, and what to do if not.
@@ -58,16 +58,15 @@ function convergenceWords({ prediction_error: error, drift }) {
 }
 
 function convergenceTable(metrics) {
-  const rows = Object.entries(CONVERGENCE).filter(([name]) => metrics[name] !== undefined).map(([name, [words, format]]) => {
-    const value = metrics[name] === null ? "–" : format(metrics[name]);
-    return element("tr", {}, element("th", { scope: "row" }, words), element("td", { class: "number" }, value));
+  const rows = Object.entries(CONVERGENCE).filter(([name]) => typeof metrics[name] === "number").map(([name, [words, format]]) => {
+    return element("tr", {}, element("th", { scope: "row" }, words), element("td", { class: "number" }, format(metrics[name])));
   });
   const caption = element("caption", { class: "hidden" }, "Convergence of the chains");
   return element("table", { class: "metrics" }, caption, element("tbody", {}, ...rows));
 }
 
 // A quantity after each sweep, on a logarithmic scale, with a line for each chain or start.
-function tracePlot(curves, k, what, run, width) {
+function tracePlot(curves, k, what, run, size) {
   const lines = curves.map(({ sweeps, values }) => {
     const own = values[Math.min(k, values.length - 1)];
     return sweeps.map((sweep, i) => [sweep, Math.log10(Math.max(own[i], 1e-300))]);
@@ -76,7 +75,7 @@ function tracePlot(curves, k, what, run, width) {
   const y = [Math.min(...logs), Math.max(...logs)];
   const words = `${what} after each sweep, for ${counted(lines.length, run)}.`, names = ["sweep", what];
   let readings;
-  const svg = squarePlot({ width, words, names, x: [1, Math.max(last, 2)], y, ticks: powerTicks(...y, 8) }, (x, at) => {
+  const svg = squarePlot({ size, words, names, x: [1, Math.max(last, 2)], y, ticks: powerTicks(...y, 8) }, (x, at) => {
     const points = lines.map((one) => one.map(([sweep, value]) => [x(sweep), at(value)]));
     readings = points.flatMap((one, number) => one.map(([left, top], i) => {
       const [sweep, value] = lines[number][i];

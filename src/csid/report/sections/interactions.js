@@ -31,7 +31,7 @@ class Interactions {
     const plotted = { model, targets: doc.targets };
     const cards = pairs.map(([i, n, share]) => {
       const heading = `${model.predictors[i].name} × ${model.predictors[n].name}`;
-      return card(heading, share, lazy.place("drawing tall", (width) => pairPlot(plotted, i, n, k, only, width)));
+      return card(heading, share, lazy.place("drawing tall", (size) => pairPlot(plotted, i, n, k, only, size)));
     });
     this.cards.replaceChildren(...cards);
     this.toolbar.hidden = pairs.length === 0;

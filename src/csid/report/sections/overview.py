@@ -50,7 +50,7 @@ def facts(fitted: FittedModel) -> list[tuple[str, str]]:
         pairs.append(("Posterior draws", f"{len(fitted.posterior.weights):,}"))
     if isinstance(training, SamplingRecord):
         weights = sorted(((weight, name) for name, weight in training.stacking_weights.items()), reverse=True)
-        shown = (f"{name} {100.0 * weight:.0f} %" for weight, name in weights if weight >= _LEAST_WEIGHT)
+        shown = (f"{name} {100.0 * weight:.0f}\u00a0%" for weight, name in weights if weight >= _LEAST_WEIGHT)
         pairs += [("Chains", f"{len(training.trace):,}"), ("Stacking weights of the priors", ", ".join(shown))]
     return [*pairs, ("Created with", f"csid {version('csid')}")]
 

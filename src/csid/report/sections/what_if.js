@@ -5,7 +5,7 @@ const MOST_CONTROLS = 14;
 registerSection("what_if", {
   link: "What if",
   title: "What if",
-  text: "Change a predictor. The page computes the prediction, its interval and Shapley values from the model itself.",
+  text: "Change a predictor: the page computes the prediction, its predictive interval and the Shapley values again.",
   create: (report, place, data) => new WhatIf(report, place, data),
 });
 
@@ -17,7 +17,7 @@ class WhatIf {
     );
     this.many = this.controls.length > MOST_CONTROLS;
     this.list = element("div", { class: "controls" });
-    this.shown = new Answer({ model, targets: doc.targets, deviation: data.deviation }, () => this.answer());
+    this.shown = new Answer({ model, targets: doc.targets, ...data }, () => this.answer());
     this.shown.why.append(...rowTexts(() => model.predictors.map((one, n) => [one.name, plainCell(one, this.cells[n])])));
     const side = element("div", { class: "side" }, this.#choices(), this.list, this.more);
     place.append(element("div", { class: "panel" }, side, this.shown.node));

@@ -3,21 +3,33 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from csid.report.inputs import SEED, ReportInputs
 from csid.report.rows import example_rows, typical_row
 
 _EXAMPLES = 12
+_FEWEST_ROWS = 30  # that tell the range of the target
 
 
 def data(inputs: ReportInputs) -> dict[str, Any]:
-    """A typical row, some rows of the report, and the standard deviation of observations, which sets the scale."""
-    deviation = np.sqrt(inputs.shares.variance + inputs.noise_deviation**2)
+    """A typical row, some rows of the report, and the scale of the target.
+
+    deviation : the standard deviation of observations of each output; observed : the range of nearly all observations
+    in the rows of the report, None if these are few.
+    """
+    deviation, truth = np.sqrt(inputs.shares.variance + inputs.noise_deviation**2), inputs.truth
     return {
         "typical": typical_row(inputs.fitted.encoding),
         "examples": _examples(inputs),
         "deviation": deviation.tolist(),
+        "observed": None if truth is None or len(truth) < _FEWEST_ROWS else _range(truth),
     }
+
+
+def _range(truth: NDArray[np.float64]) -> list[list[float]]:
+    bounds: list[list[float]] = np.quantile(truth, [0.005, 0.995], axis=0).T.tolist()
+    return bounds
 
 
 def _examples(inputs: ReportInputs) -> list[dict[str, Any]]:
