@@ -69,8 +69,7 @@ def run(
     training: Training[LabelledRows] | Training[FileRows]
     training = read_out_of_core(file) if streamed else read_in_memory(file)
     terminal.note_table(training.title, training.columns)
-    for note in training.notes:
-        terminal.note(note)
+    terminal.note_all(training.notes)
     rows, schema = training.rows, training.schema
 
     def estimator() -> "CSIDRegressor | BayesianCSIDRegressor":
