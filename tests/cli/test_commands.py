@@ -211,6 +211,17 @@ def test_remarks_are_shown_before_the_fit(where: str, csid: Run, tmp_path: Path)
     assert ("In these rows, column 'cost'" in ended.notes) == (where == "--out-of-core")
 
 
+def test_very_many_notes_are_cut_short(csid: Run, tmp_path: Path) -> None:
+    rows = table(60).select(["area", "rent"])
+    for at in range(30):
+        rows = rows.append_column(f"same {at}", pa.array([at] * 60))
+    (tmp_path / "many.csv").write_bytes(as_csv(rows))
+    ended = csid("fit", "many.csv", "--target", "rent", "--estimator", "als", "--set", "max_iter=2")
+    assert "column 'same 19' has the same value" in ended.notes
+    assert "column 'same 20' has the same value" not in ended.notes
+    assert "… and 10 more such notes." in ended.notes
+
+
 @pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
 def test_classes_as_targets_are_refused(where: str, csid: Run, flats: Path) -> None:
     refused = csid("fit", flats, where, "--target", "town")

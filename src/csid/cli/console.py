@@ -10,6 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+_MOST_NOTES = 20
+
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
@@ -39,6 +41,13 @@ class Terminal:
         """Write a message to standard error."""
         if not self.quiet:
             self._notes.print(text, markup=False)
+
+    def note_all(self, texts: Sequence[str]) -> None:
+        """Write messages to standard error; of very many, only the first."""
+        for text in texts[:_MOST_NOTES]:
+            self.note(text)
+        if len(texts) > _MOST_NOTES:
+            self.note(f"… and {len(texts) - _MOST_NOTES:,} more such notes.")
 
     def note_table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write a table to standard error."""

@@ -30,8 +30,7 @@ def run(
     estimator.set_params(n_jobs=execution.threads)
     schema = schema_of(estimator.fitted_, options.missing_values(new_rows.missing), text.cells)
     rows = read_labelled(data, schema, text, weight, group, new_rows.absent_as_missing)
-    if rows.note:
-        terminal.note(rows.note)
+    terminal.note_all(rows.notes)
     found: dict[str, Any] = {
         "rows": len(rows.y),
         "without_target": rows.n_skipped,

@@ -66,8 +66,7 @@ def run(
     training: Training[LabelledRows] | Training[FileRows]
     training = read_out_of_core(file) if streamed else read_in_memory(file)
     terminal.note_table(training.title, training.columns)
-    for note in training.notes:
-        terminal.note(note)
+    terminal.note_all(training.notes)
     rows, schema = training.rows, training.schema
     estimator = make(
         model.estimator,
@@ -96,9 +95,9 @@ def run(
     interrupted = fit(estimator, rows, schema, terminal)
     if interrupted and path.exists() and not written.keep_partial:
         raise InterruptError(options.NOT_REPLACED.format(path))
-    for note in rows.odd.notes() if isinstance(rows, FileRows) else ():
-        terminal.note(note)
-        document["notes"].append(note)
+    odd = rows.odd.notes() if isinstance(rows, FileRows) else []
+    terminal.note_all(odd)
+    document["notes"] += odd
     estimator.save(path)
     document |= {"rows": estimator.n_samples_ if isinstance(rows, FileRows) else len(rows.y), **summary(estimator)}
     terminal.result(document)

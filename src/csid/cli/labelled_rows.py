@@ -37,10 +37,10 @@ class LabelledRows:
     absent: tuple[str, ...] = ()
 
     @property
-    def note(self) -> str | None:
+    def notes(self) -> list[str]:
         """What to tell about the rows that were skipped, and the cells that could not be read."""
         skipped = [f"Rows skipped because a target is missing: {self.n_skipped:,}."] if self.n_skipped else []
-        return "\n".join([*skipped, *self.odd]) or None
+        return [*skipped, *self.odd]
 
     def remarks(self, targets: Sequence[str]) -> list[str]:
         """What deserves a remark before a fit."""

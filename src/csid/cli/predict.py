@@ -110,8 +110,7 @@ def run(
             unseen.update(X, part.num_rows)
             absent -= set(part.column_names)
             bar.update(task, completed=unseen.n_rows)
-    for note in odd.notes():
-        terminal.note(note)
+    terminal.note_all(odd.notes())
     unknown = note_unseen(terminal, [name for name in names if name in absent], unseen.found())
     rows = unseen.n_rows
     terminal.result({"model": str(model), "data": data, "output": output, "rows": rows, **unknown})

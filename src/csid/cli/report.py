@@ -42,8 +42,7 @@ def run(
     estimator.set_params(n_jobs=threads)
     schema = schema_of(estimator.fitted_, options.missing_values(new_rows.missing), text.cells)
     rows = None if data is None else read_labelled(data, schema, text, absent_as_missing=new_rows.absent_as_missing)
-    if rows is not None and rows.note:
-        terminal.note(rows.note)
+    terminal.note_all([] if rows is None else rows.notes)
     X, y = (None, None) if rows is None else (rows.X, rows.y)
     estimator.report(path, X, y, title=page.title or model.stem, targets=schema.targets)
     unknown = {} if rows is None else note_unseen(terminal, rows.absent, estimator.unseen_values(rows.X))

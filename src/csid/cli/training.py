@@ -52,7 +52,7 @@ def read_in_memory(file: TrainingFile) -> Training[LabelledRows]:
     if len(rows.y) < 2:
         raise DataError(f"{file.data} has {len(rows.y)} row(s) with a target; a fit needs at least 2.")
     notes = [
-        *filter(None, [rows.note]),
+        *rows.notes,
         *odd.notes(),
         *remarks,
         *dropped(table, schema, file.columns.ignore),

@@ -12,10 +12,8 @@ def note_unseen(terminal: Terminal, absent: Sequence[str], found: Sequence[Unsee
 
     absent : predictors that the file does not have.
     """
-    for name in absent:
-        terminal.note(f"column {name!r}: not in the file, and missing in every row.")
-    for each in found:
-        terminal.note(f"{each}.")
+    terminal.note_all([f"column {name!r}: not in the file, and missing in every row." for name in absent])
+    terminal.note_all([f"{each}." for each in sorted(found, key=lambda each: -each.rows)])
     if any(each.alike for each in found):
         terminal.note("Fit with --normalise-text to merge texts that differ only in case or blanks.")
     return {"absent": list(absent), "unseen": [each.as_json() for each in found]}

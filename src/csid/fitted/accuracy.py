@@ -50,7 +50,6 @@ def accuracy_of(
     every = np.arange(len(truth))
     for own, other in ((every[::2], every[1::2]), (every[1::2], every[::2])):
         calibration = likelihood.fit_calibration(predictive.take(other), truth[other], of_rows[other])
-        calibrated = calibration.of(predictive.take(own))
-        lower, upper = (calibrated.ppf(q) for q in (0.5 - 0.5 * COVERAGE, 0.5 + 0.5 * COVERAGE))
-        inside[own] = (lower <= truth[own]) & (truth[own] <= upper)
+        below = calibration.of(predictive.take(own)).cdf(truth[own])
+        inside[own] = np.abs(below - 0.5) <= 0.5 * COVERAGE
     return Accuracy(len(truth), r2, np.sqrt(error), np.average(inside, axis=0, weights=weights))
