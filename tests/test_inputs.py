@@ -108,12 +108,12 @@ def test_a_single_column_of_targets_is_flattened_with_a_warning() -> None:
     ids=["NaN", "None", "NA", "null", "two outputs"],
 )
 def test_an_unknown_target_is_named(y: Any) -> None:
-    with refused(r"Input y contains NaN, first in row 2 \(2 such rows in total\): drop the rows"):
+    with refused(r"Input y contains NaN, first in row 3 \(2 such rows in total\): drop the rows"):
         check_targets(y, 4)
 
 
 def test_an_infinite_target_is_named() -> None:
-    with refused("Input y contains infinity.* in row 1"):
+    with refused("Input y contains infinity.* in row 2"):
         check_targets([0, np.inf], 2)
 
 
@@ -160,9 +160,9 @@ def test_weights() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, -1, 1], "sample_weight holds -1.0 in row 1.*zero to leave it out"),
-        ([1, 1, np.nan], "sample_weight holds nan in row 2"),
-        ([1, np.inf, 1], "sample_weight holds inf in row 1"),
+        ([1, -1, 1], "sample_weight holds -1.0 in row 2.*zero to leave it out"),
+        ([1, 1, np.nan], "sample_weight holds nan in row 3"),
+        ([1, np.inf, 1], "sample_weight holds inf in row 2"),
         ([1, 1], "sample_weight.shape .*expected .*one weight per row"),
         ([[1], [1], [1]], "Sample weights must be 1D"),
         ([0, 0, 1], "sample_weight is positive for 1 sample.*at least 2 rows"),

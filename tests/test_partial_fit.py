@@ -261,7 +261,7 @@ def test_batches_that_do_not_fit_are_refused(streamed: Make) -> None:
         model.partial_fit(X[:, :2], y)
     with pytest.raises(ValueError, match=r"positive for 0 sample\(s\): a fit needs at least 1 row with"):
         model.partial_fit(X, y, np.zeros(50))
-    with pytest.raises(ValueError, match="Input y contains NaN, first in row 3"):
+    with pytest.raises(ValueError, match="Input y contains NaN, first in row 4"):
         model.partial_fit(X, np.where(np.arange(50) == 3, np.nan, y))
 
 

@@ -93,7 +93,9 @@ WRONG: dict[str, Callable[[Rows, int], Rows]] = {
     "no columns": lambda given, row: given._replace(X=given.X[[]]),
     "no rows": lambda given, row: Rows(given.X[:0], given.y[:0]),
     "one row": lambda given, row: Rows(given.X[row : row + 1], given.y[row : row + 1]),
-    "a column of dates": lambda given, row: given._replace(X=given.X.assign(when=pd.Timestamp(2020, 1, 1 + row % 28))),
+    "a column of periods": lambda given, row: given._replace(
+        X=given.X.assign(when=pd.Period(year=2000 + row, freq="Y"))
+    ),
     "one dimension": lambda given, row: given._replace(X=np.zeros(60)),
     "a path to nothing": lambda given, row: Rows(Path("nowhere.parquet"), "y"),
     "a batch without a column": lambda given, row: _in_batches(given, row, lambda X, y: (X.drop(columns="z"), y)),

@@ -570,7 +570,7 @@ def _with_infinity(X: Array, row: int) -> Array:
 
 def test_infinity_is_refused_with_its_row_in_the_table_as_given(system: System, quick: Make) -> None:
     X, y = system
-    message = "column 1 holds inf in row 7. Replace"
+    message = "column 'x1' holds inf in row 8. Replace"
     weights = np.where(np.arange(len(y)) < 5, 0.0, 1.0)
     with pytest.raises(ValueError, match=message):
         quick().fit(_with_infinity(X, 7), y)
@@ -588,7 +588,7 @@ def test_mixed_types_are_refused_with_their_rows_in_the_table_as_given(system: S
     table.loc[9, "b"] = "nine"
     weights = np.where(np.arange(len(y)) < 5, 0.0, 1.0)
     for sample_weight in (None, weights):
-        with pytest.raises(ValueError, match=r"column 'b' mixes types: .* in row 0, 'nine' \(str\) in row 9"):
+        with pytest.raises(ValueError, match=r"column 'b' mixes types: .* in row 1, 'nine' \(str\) in row 10"):
             quick().fit(table, y, sample_weight)
 
 
@@ -596,7 +596,7 @@ def test_words_where_numbers_were_fitted_are_refused(system: System, quick: Make
     X, y = system
     table = pd.DataFrame(X, columns=["a", "b", "c"])
     words = table.assign(b="word")
-    with pytest.raises(ValueError, match=r"column 'b' holds 'word' \(str\) in row 0 where numbers are expected"):
+    with pytest.raises(ValueError, match=r"column 'b' holds 'word' \(str\) in row 1 where numbers are expected"):
         quick(max_iter=1).fit(table, y).predict(words)
     with pytest.raises(ValueError, match=r"column 'b' holds 'word' .*name it in `categorical_features`"):
         quick(categorical_features=None).fit(words, y)
@@ -606,11 +606,11 @@ def test_words_where_numbers_were_fitted_are_refused(system: System, quick: Make
 
 def test_bad_targets_weights_and_rows_are_refused(system: System, quick: Make) -> None:
     X, y = system
-    with pytest.raises(ValueError, match=r"Input y contains NaN, first in row 2 .*drop the rows"):
+    with pytest.raises(ValueError, match=r"Input y contains NaN, first in row 3 .*drop the rows"):
         quick().fit(X, np.where(np.arange(len(y)) == 2, np.nan, y))
     with pytest.raises(ValueError, match=r"X 300, y 299. Give one target"):
         quick().fit(X, y[1:])
-    with pytest.raises(ValueError, match=r"sample_weight holds -1.0 in row 3.*zero to leave"):
+    with pytest.raises(ValueError, match=r"sample_weight holds -1.0 in row 4.*zero to leave"):
         quick().fit(X, y, np.where(np.arange(len(y)) == 3, -1, 1))
     with pytest.raises(ValueError, match=r"0 sample.*minimum of 2 is required"):
         quick().fit(X[:0], y[:0])
@@ -628,7 +628,7 @@ def test_bad_validation_rows_are_refused(system: System, quick: Make) -> None:
         quick().fit(X, y, y_val=y)
     with pytest.raises(ValueError, match="X_val 300, y_val 299"):
         quick().fit(X, y, X_val=X, y_val=y[1:])
-    with pytest.raises(ValueError, match="Input y_val contains NaN, first in row 0"):
+    with pytest.raises(ValueError, match="Input y_val contains NaN, first in row 1"):
         quick().fit(X, y, X_val=X, y_val=np.full(len(y), np.nan))
     with pytest.raises(ValueError, match="y_val has 2 outputs, but y has 1: give the same"):
         quick().fit(X, y, X_val=X, y_val=np.column_stack([y, y]))
@@ -643,5 +643,5 @@ def test_a_prediction_that_overflows_is_an_error_and_not_a_number(system: System
         inflated = clone(model).fit(X, y)
         tensor = replace(model.cpd_, factors=tuple(power * A for A in model.cpd_.factors))
         inflated.__dict__.update(fitted_=replace(model.fitted_, tensor=tensor))
-        with pytest.raises(ArithmeticError, match=r"overflows in row 0.* larger `ridge`"):
+        with pytest.raises(ArithmeticError, match=r"overflows in row 1.* larger `ridge`"):
             inflated.predict(X)

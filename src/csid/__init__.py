@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from csid.data.out_of_core import Batches, ParquetRows
+    from csid.data.remarks import remarks
     from csid.estimators.bayesian import BayesianCSIDRegressor, Uncertainty
     from csid.estimators.least_squares import CSIDRegressor
     from csid.estimators.loading import load
@@ -26,6 +27,7 @@ __all__ = [
     "Uncertainty",
     "identifiability",
     "load",
+    "remarks",
 ]
 
 _HOMES = {
@@ -39,6 +41,7 @@ _HOMES = {
     "Uncertainty": "csid.estimators.bayesian",
     "identifiability": "csid.explain.identifiability",
     "load": "csid.estimators.loading",
+    "remarks": "csid.data.remarks",
 }
 
 

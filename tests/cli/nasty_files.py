@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -29,8 +28,8 @@ _DEFAULT = TextFormat()
 class Nasty:
     """A file with a target `y`, the numbers 1, 2, 3 …, or as `columns` says.
 
-    columns : the values of its columns, with dates as days since 1970 and None where a cell is missing; columns that
-        are not listed are not predictors. says, silent : parts of what the command must say, and must not.
+    columns : the values of its columns, None where a cell is missing; columns that are not listed are not predictors.
+    says, silent : parts of what the command must say, and must not.
     refused : part of the error, of a file that cannot be read.
     """
 
@@ -65,8 +64,8 @@ def put(values: Sequence[object], **at: object) -> list[Any]:
     return changed
 
 
-def days(*texts: str) -> list[float]:
-    return [np.datetime64(text, "s").astype(float) / 86_400.0 for text in texts]
+def moments(*texts: str) -> list[datetime.datetime]:
+    return [datetime.datetime.fromisoformat(text) for text in texts]
 
 
 def parquet(**columns: Any) -> bytes:
@@ -265,33 +264,36 @@ NASTY: dict[str, Nasty] = {
     # dates and times
     "dates with the day first": Nasty(
         csv(a=["02/11/2023", "25/11/2023"]),
-        {"a": days("2023-11-02", "2023-11-25")},
+        {"a": moments("2023-11-02", "2023-11-25")},
         ("Column 'a': dates with the day first, as 1 of its cells must be.",),
     ),
     "dates with the month first": Nasty(
-        csv(a=["11/02/2023", "11/25/2023"]), {"a": days("2023-11-02", "2023-11-25")}, ("month first",)
+        csv(a=["11/02/2023", "11/25/2023"]), {"a": moments("2023-11-02", "2023-11-25")}, ("month first",)
     ),
     "dates that do not tell": Nasty(
-        csv(a=["02/11/2023", "03/11/2023"]), {"a": days("2023-02-11", "2023-03-11")}, ("use --day-first",)
+        csv(a=["02/11/2023", "03/11/2023"]), {"a": moments("2023-02-11", "2023-03-11")}, ("use --day-first",)
     ),
     "dates as asked for": Nasty(
-        csv(a=["02/11/2023", "03/11/2023"]), {"a": days("2023-11-02", "2023-11-03")}, text=asked(day_first=True)
+        csv(a=["02/11/2023", "03/11/2023"]), {"a": moments("2023-11-02", "2023-11-03")}, text=asked(day_first=True)
     ),
-    "German dates": Nasty(csv(a=["11.02.2023", "12.02.2023"]), {"a": days("2023-02-11", "2023-02-12")}, ("day first",)),
-    "dates with short years": Nasty(csv(a=["1/25/23", "12/31/99"]), {"a": days("2023-01-25", "1999-12-31")}),
+    "German dates": Nasty(
+        csv(a=["11.02.2023", "12.02.2023"]), {"a": moments("2023-02-11", "2023-02-12")}, ("day first",)
+    ),
+    "dates with short years": Nasty(csv(a=["1/25/23", "12/31/99"]), {"a": moments("2023-01-25", "1999-12-31")}),
     "dates with names of months": Nasty(
-        csv(a=["2-Nov-2023", "Nov 3, 2023", "4 November 2023"]), {"a": days("2023-11-02", "2023-11-03", "2023-11-04")}
+        csv(a=["2-Nov-2023", "Nov 3, 2023", "4 November 2023"]),
+        {"a": moments("2023-11-02", "2023-11-03", "2023-11-04")},
     ),
     "ISO dates with a zone": Nasty(
         csv(a=["2023-11-02T14:30:00Z", "2023-11-02T14:30:00+02:00", "2023-11-02 14:30"]),
-        {"a": days("2023-11-02T14:30:00", "2023-11-02T12:30:00", "2023-11-02T14:30:00")},
+        {"a": moments("2023-11-02T14:30:00", "2023-11-02T12:30:00", "2023-11-02T14:30:00")},
     ),
     "dates with times of twelve hours": Nasty(
-        csv(a=["1/25/2023 3:30 PM", "1/26/2023 12:05 AM"]), {"a": days("2023-01-25T15:30:00", "2023-01-26T00:05:00")}
+        csv(a=["1/25/2023 3:30 PM", "1/26/2023 12:05 AM"]), {"a": moments("2023-01-25T15:30:00", "2023-01-26T00:05:00")}
     ),
     "a day that does not exist": Nasty(
         csv(a=put([f"2023-01-{day:02d}" for day in range(1, 21)], _4="2023-02-30")),
-        {"a": put(days(*(f"2023-01-{day:02d}" for day in range(1, 21))), _4=None)},
+        {"a": put(moments(*(f"2023-01-{day:02d}" for day in range(1, 21))), _4=None)},
         ("1 of 20 cells is not a date ('2023-02-30' in row 4)",),
     ),
     "times": Nasty(csv(a=["14:30", "6:15:00"]), {"a": [14.5, 6.25]}, ("Column 'a': times, in hours.",)),
@@ -385,7 +387,7 @@ NASTY: dict[str, Nasty] = {
         ),
         {
             "a": [1.5, None, None, 2.5, 3.5],
-            "d": [*days("2023-01-01", "2023-01-02", "2023-01-03T12:00:00"), None, *days("2023-01-05")],
+            "d": [*moments("2023-01-01", "2023-01-02", "2023-01-03T12:00:00"), None, *moments("2023-01-05")],
             "e": [True, False, True, True, True],
         },
         ("Column 'a': 1 of 5 cells is not a number ('n.a.' in row 3)",),
@@ -423,8 +425,8 @@ NASTY: dict[str, Nasty] = {
             c=pa.array([1, 2]).cast(pa.decimal128(30, 2)),
         ),
         {
-            "d": [*days("2023-01-01"), None],
-            "z": [*days("2023-01-01T12:00:00"), None],
+            "d": [*moments("2023-01-01"), None],
+            "z": [*moments("2023-01-01T12:00:00"), None],
             "t": [6.5, None],
             "c": [1.0, 2.0],
         },

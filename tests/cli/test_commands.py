@@ -48,7 +48,8 @@ def test_least_squares_and_several_targets(csid: Run, flats: Path, tmp_path: Pat
     ended = csid(*line, "--set", "max_iter=5", "--holdout", "0.25", "--json")
     assert ended.code == 0
     assert set(ended.document["held_out"]) == {"rent", "floor"}
-    assert ended.document["rows"] == 150
+    assert ended.document["held_out"]["rent"]["rows"] == 50
+    assert ended.document["rows"] == 200
     ended = csid("predict", "m.csid", flats, "-o", "p.csv")
     assert ended.code == 0
     assert (tmp_path / "p.csv").read_text().splitlines()[0] == '"prediction_rent","prediction_floor"'
@@ -57,11 +58,31 @@ def test_least_squares_and_several_targets(csid: Run, flats: Path, tmp_path: Pat
     assert "has no predictive distribution. For intervals, fit with --estimator bayesian" in refused.notes
 
 
+def test_fit_ends_with_how_good_the_model_is(csid: Run, flats: Path) -> None:
+    line = ("fit", flats, "--target", "rent", "-o", "m.csid", *QUICK, "--set", 'prior=["medium", "smooth"]')
+    shown = csid(*line, "--set", "n_burn=60").out
+    assert re.search(r"rent: R² 0\.9\d\d, RMSE \d+.*, and 90 % intervals cover \d+% of 200 held-out rows", shown)
+    assert re.search(r"Most important predictors: area \d+%, \w+ \d+%, \w+ \d+%\.", shown)
+    document = csid("info", "m.csid", "--json").document["training"]
+    assert document["accuracy"]["rent"]["rows"] == 200
+    assert next(iter(document["importance"])) == "area"
+    assert "--holdout 0.2 evaluates a fit" in csid("fit", flats, "--target", "rent", *QUICK).out
+
+
+def test_a_holdout_does_not_change_the_model(csid: Run, flats: Path, tmp_path: Path) -> None:
+    line = ("fit", flats, "--target", "rent", *QUICK)
+    assert csid(*line, "-o", "plain").code == 0
+    ended = csid(*line, "-o", "evaluated", "--holdout", "0.25")
+    assert "Metrics on 50 held-out rows, of a fit to the other 150" in ended.out
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "evaluated").read_bytes()
+
+
 def test_predict_is_what_the_library_predicts(csid: Run, flats: Path, model: Path, tmp_path: Path) -> None:
     ended = csid(
         "predict", model, flats, "--interval", "0.8", "--std", "--keep", "id,floor", "-o", "p.parquet", "--json"
     )
-    assert ended.document == {"model": str(model), "data": str(flats), "output": "p.parquet", "rows": 200}
+    document = {"model": str(model), "data": str(flats), "output": "p.parquet", "rows": 200}
+    assert ended.document == {**document, "absent": [], "unseen": []}
     found = pa.parquet.read_table(tmp_path / "p.parquet")
     assert found.column_names == ["id", "floor", "prediction", "std", "lower", "upper"]
     assert found["id"].to_pylist() == table()["id"].to_pylist()
@@ -116,6 +137,98 @@ def test_categories_never_seen_are_averaged_over(csid: Run, model: Path, tmp_pat
     (tmp_path / "new.csv").write_text("\n".join(lines))
     _, ulm, paris, missing = csid("predict", model, "new.csv").out.split()
     assert paris == missing != ulm
+
+
+UNKNOWN = [
+    "area,town,state,lift,floor,built,rent",
+    "-999,Paris,good,true,1,2020-05-05,500",
+    "50,ulm,great,true,1,2020-05-05,510",
+    "50,Ulm,good,true,1,2035-05-05,520",
+]
+
+
+def test_commands_say_what_a_model_does_not_know(csid: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("\n".join(UNKNOWN))
+    told = (
+        "column 'town': 2 of 3 rows hold unseen categories, which count as missing: 'Paris' (1), 'ulm' (1, like 'Ulm')",
+        "column 'state': 1 of 3 rows hold unseen categories, which count as missing: 'great' (1)",
+        "column 'area': 1 of 3 rows are beyond the training range 20",
+        "and count as its end: 2035-05-05 (1)",
+        "Fit with --normalise-text",
+    )
+    for line in (["predict", "-o", "p.csv"], ["evaluate"], ["report"]):
+        command, *more = line
+        ended = csid(command, model, "new.csv", *more)
+        assert ended.code == 0
+        assert [part for part in told if part not in ended.notes] == []
+        document = csid(command, model, "new.csv", *more, "--json", "-q").document
+        assert [each["predictor"] for each in document["unseen"]] == ["area", "town", "state", "built"]
+        assert document["unseen"][1]["values"][1] == {"value": "ulm", "rows": 1, "alike": "Ulm"}
+        assert document["unseen"][3]["limits"][0].startswith("2020-01")
+
+
+def test_absent_predictors_are_told(csid: Run, flats: Path, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_bytes(as_csv(table(20).drop_columns(["area", "town"])))
+    for line in (["predict", "-o", "p.csv"], ["evaluate"], ["report"]):
+        command, *more = line
+        assert csid(command, model, "new.csv", *more).code == Exit.DATA
+        ended = csid(command, model, "new.csv", *more, "--absent-as-missing", "--json")
+        assert ended.document["absent"] == ["area", "town"]
+        assert "column 'town': not in the file, and missing in every row." in ended.notes
+
+
+@pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
+def test_texts_that_differ_in_case_or_blanks_are_merged(where: str, csid: Run, flats: Path, tmp_path: Path) -> None:
+    text = flats.read_text()
+    (tmp_path / "mixed.csv").write_text(text.replace("Ulm", "ULM", 20).replace('"Aalen"', '" aalen "', 9))
+    line = ["--target", "rent", "--ordinal", "state=Poor,fair,GOOD", "--normalise-text", "--ignore", "id", *QUICK]
+    for name in ("flats.csv", "mixed.csv"):
+        assert csid("fit", name, where, *line).code == 0
+    one, other = (library.load(tmp_path / f"{name}.csid") for name in ("flats", "mixed"))
+    assert one.levels_ == other.levels_
+    assert one.levels_["town"] == ["aalen", "kehl, rhein", "ulm"]
+    assert one.levels_["state"] == ["poor", "fair", "good"]
+    predicted = [csid("predict", "flats.csid", name).out for name in ("flats.csv", "mixed.csv")]
+    assert predicted[0] == predicted[1]
+    assert csid("predict", "flats.csid", "mixed.csv").notes == ""
+    assert csid("export", "flats.csid", "--to", "python").code == 0
+    assert "ONNX does not" in csid("export", "flats.csid", "--to", "onnx").notes
+    module: dict[str, Any] = {"__name__": "flats"}
+    exec((tmp_path / "flats.py").read_text(), module)
+    row = {"area": 50.0, "state": "good", "lift": True, "floor": 1.0, "built": "2020-05-05"}
+    assert module["predict"]({**row, "town": "Ulm"}) == module["predict"]({**row, "town": " ULM "})
+
+
+@pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
+def test_remarks_are_shown_before_the_fit(where: str, csid: Run, tmp_path: Path) -> None:
+    rows = table().append_column("cost", pa.array(2.0 * table()["rent"].to_numpy())).drop_columns(["id"])
+    rows = rows.append_column("land", pa.array(["DE"] * 200)).append_column("nr", pa.array(range(200)))
+    (tmp_path / "odd.csv").write_bytes(as_csv(rows))
+    ended = csid("fit", "odd.csv", where, "--target", "rent", *QUICK)
+    assert ended.code == 0
+    for part in ("'cost' repeats the target 'rent'", "'land' has the same value in all rows, 'DE'", "'nr' numbers the"):
+        assert part in ended.notes
+    assert ("In these rows, column 'cost'" in ended.notes) == (where == "--out-of-core")
+
+
+def test_very_many_notes_are_cut_short(csid: Run, tmp_path: Path) -> None:
+    rows = table(60).select(["area", "rent"])
+    for at in range(30):
+        rows = rows.append_column(f"same {at}", pa.array([at] * 60))
+    (tmp_path / "many.csv").write_bytes(as_csv(rows))
+    ended = csid("fit", "many.csv", "--target", "rent", "--estimator", "als", "--set", "max_iter=2")
+    assert "column 'same 19' has the same value" in ended.notes
+    assert "column 'same 20' has the same value" not in ended.notes
+    assert "… and 10 more such notes." in ended.notes
+
+
+@pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
+def test_classes_as_targets_are_refused(where: str, csid: Run, flats: Path) -> None:
+    refused = csid("fit", flats, where, "--target", "town")
+    assert refused.code == Exit.DATA
+    assert "'town' must be numeric, but row 1 holds 'Kehl, Rhein'. Predicting its 3 different values" in refused.notes
+    assert "is classification, which csid does not do yet. Choose a numeric --target" in refused.notes
+    assert "is classification" in csid("fit", flats, where, "--target", "lift").notes
 
 
 def test_no_rows_give_no_predictions(csid: Run, model: Path, tmp_path: Path) -> None:

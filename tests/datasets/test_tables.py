@@ -54,7 +54,7 @@ def test_empty_rows_are_dropped() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a,b\n1,2\n3\n", "row 1 has 1 cells, expected 2"), ("a,b\n", "no rows"), ("", "no rows")],
+    [("a,b\n1,2\n3\n", "row 2 has 1 cells, expected 2"), ("a,b\n", "no rows"), ("", "no rows")],
 )
 def test_text_that_is_not_a_table_is_rejected(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -173,10 +173,10 @@ def test_a_missing_or_unseen_cell_is_predicted_by_the_average_over_levels() -> N
 
 def test_numbers_where_words_were_categories_are_refused() -> None:
     encoding, _ = fit(pd.DataFrame({"c": ["1", "2"]}))
-    with pytest.raises(ValueError, match=r"column 'c' holds 1 \(int\) in row 0, but.*'1' \(str\): convert the column"):
+    with pytest.raises(ValueError, match=r"column 'c' holds 1 \(int\) in row 1, but.*'1' \(str\): convert the column"):
         encoding.encode(pd.DataFrame({"c": [1, 2]}), 2)
     encoding, _ = fit(pd.DataFrame({"c": [1, 2]}), categorical=[True])
-    with pytest.raises(ValueError, match=r"column 'c' holds '2' \(str\) in row 1, but.*1 \(int\): convert the column"):
+    with pytest.raises(ValueError, match=r"column 'c' holds '2' \(str\) in row 2, but.*1 \(int\): convert the column"):
         encoding.encode(pd.DataFrame({"c": [None, "2"]}), 2)
 
 

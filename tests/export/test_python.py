@@ -115,8 +115,8 @@ def test_as_a_command_it_names_what_is_wrong_with_a_file(tmp_path: Path) -> None
     (tmp_path / "model.py").write_text(to_python(fitted("als")), encoding="utf-8")
     for text, code, message in (
         ("x\n1.0\n", 0, "no column 'a count', "),
-        ("x,prediction\n1.0,2\n1.0,often\n", 1, "row 1: column 'prediction' holds 'often' where a number is expected."),
-        ("x\ninf\n", 1, "row 0: column 'x' holds inf where a finite number is expected."),
+        ("x,prediction\n1.0,2\n1.0,often\n", 1, "row 2: column 'prediction' holds 'often' where a number is expected."),
+        ("x\ninf\n", 1, "row 1: column 'x' holds inf where a finite number is expected."),
     ):
         (tmp_path / "data.csv").write_text(text, encoding="utf-8")
         ran = subprocess.run([*BARE, "model.py", "data.csv"], cwd=tmp_path, capture_output=True, text=True)

@@ -51,6 +51,7 @@ def test_a_model_comes_back_as_it_was(name: str, tmp_path: Path) -> None:
         assert_array_equal(again.sample_y(X, 3), model.sample_y(X, 3))
         assert_array_equal(again.noise_, model.noise_)
         assert again.stacking_weights_ == model.stacking_weights_
+        assert repr(again.accuracy_) == repr(model.accuracy_)
         for name, values in model.posterior_.parameters.items():
             assert_array_equal(again.posterior_.parameters[name], values)
         assert again.missing_ == model.missing_
@@ -173,6 +174,8 @@ def test_a_file_of_an_earlier_version_predicts_as_it_did(path: Path) -> None:
     if "levels" in told:
         assert model.levels_ == told["levels"]
         assert_allclose(model.feature_importances_, told["importances"], rtol=1e-9)
+    if "targets" in told:
+        assert list(model.fitted_.target_names) == told["targets"]
     if "likelihood" in told:
         given = model.likelihood
         assert (given if isinstance(given, str) else given.as_json()) == told["likelihood"]
@@ -309,11 +312,22 @@ def test_a_later_protocol_is_not_guessed_at(tmp_path: Path) -> None:
         _load((header | {"protocol": later, "csid": "9.9"}, arrays), tmp_path)
 
 
+def test_words_and_dates_of_earlier_protocols_are_in_their_schema(tmp_path: Path) -> None:
+    header, arrays = _raw(OLD / "protocol-2-bayesian.csid")
+    assert header["schema"]["columns"][0]["name"] == "x"
+    words, date = {"type": "text", "order": ["low", "high"]}, {"type": "date"}
+    for column, expected in ((words, (("low", "high"), False)), (date, ((), True))):
+        old = copy.deepcopy(header)
+        old["schema"]["columns"][0] |= column
+        found = _load((old, arrays), tmp_path).encoding_.modes[0]
+        assert (found.words, found.date) == expected
+
+
 def test_names_of_the_first_protocol_are_not_those_of_this_one(tmp_path: Path) -> None:
     """A file says what protocol it is in, and is read in that one only."""
     header, arrays = _raw(OLD / "protocol-1-bayesian-student.csid")
     assert _load((header, arrays), tmp_path).likelihood == "student_t"
-    with pytest.raises(ModelFileError, match="header's likelihood is missing"):
+    with pytest.raises(ModelFileError, match=r"header's predictors\.0\.words is missing"):
         _load((header | {"protocol": container.PROTOCOL}, arrays), tmp_path)
 
 

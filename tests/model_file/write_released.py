@@ -73,6 +73,7 @@ def models() -> dict[str, tuple[Any, Any]]:
     t6 = StudentT(degrees_of_freedom=6.0)
     columns = (ColumnSchema("x", "number", "number"), ColumnSchema("word", "text", "category", ("low", "high")))
     schema = Schema(columns, ("y",), ("", "NA"), weight="w", ignored=("id",))
+    in_order = some.assign(word=pd.Categorical(some["word"], ["low", "high"], ordered=True))
     of_file = bayesian(prior="medium", warm_start=True).fit(some, y)
     of_file.__dict__.update(fitted_=replace(of_file.fitted_, schema=schema))
     every_prior = bayesian(n_chains=len(CATALOGUE), n_draws=1, prior=list(CATALOGUE), pmf_rank=1)
@@ -80,6 +81,7 @@ def models() -> dict[str, tuple[Any, Any]]:
         "als": (als(interpolation="constant", smoothness=smoothness, **grades).fit(X, y), X),
         "als-joint-pmf": (als(pmf_rank=2).fit(some, y), some),
         "als-ensemble": (als(n_estimators=2).fit(array, Y), array),
+        "als-words": (als().fit(in_order, pd.Series(y, name="rent")), some),
         "als-student": (als(likelihood="student_t").fit(some, y), some),
         "als-stream": (als(solver="stochastic").fit(some, y), some),
         "als-stream-joint-pmf": (als(solver="stochastic", pmf_rank=2, interpolation="constant").fit(some, Y), some),
@@ -107,6 +109,7 @@ def said_by(model: Any, table: Any) -> dict[str, Any]:
         "names": list(table.columns) if named else None,
         "rows": (table.to_numpy() if named else table).tolist(),
         "predictions": model.predict(table).tolist(),
+        "targets": list(model.fitted_.target_names),
         "levels": model.levels_,
         "importances": model.feature_importances_.tolist(),
         "n_samples": model.n_samples_,

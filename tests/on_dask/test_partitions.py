@@ -84,9 +84,9 @@ def test_infinite_cells_and_negative_weights_are_named() -> None:
     X = np.ones((40, 2))
     X[25, 1] = np.inf
     lazy, y = da.from_array(X, chunks=(10, 2)), da.arange(40.0, chunks=10)
-    with pytest.raises(PartitionError, match=r"in partition 2: .*column 1 holds inf in row 5"):
+    with pytest.raises(PartitionError, match=r"in partition 2: .*column 'x1' holds inf in row 6"):
         DaskCSIDRegressor().fit(lazy, y)
-    with pytest.raises(PartitionError, match=r"in partition 0: sample_weight holds -1.0 in row 0"):
+    with pytest.raises(PartitionError, match=r"in partition 0: sample_weight holds -1.0 in row 1"):
         DaskCSIDRegressor(early_stopping=False).fit(da.ones((40, 2), chunks=(10, 2)), y, sample_weight=y - 1)
 
 

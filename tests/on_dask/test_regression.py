@@ -6,6 +6,7 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -140,3 +141,24 @@ def test_any_scheduler_will_do(scheduler: str, likelihood: str) -> None:
     with dask.config.set(scheduler=scheduler):
         over_partitions.fit(*data.lazy)
     _assert_same(over_partitions, local.fit(data.X, data.y), data.X)
+
+
+def test_dates_ordered_words_and_names_of_targets_are_those_of_a_local_fit() -> None:
+    rng = np.random.default_rng(0)
+    sizes, days = rng.integers(0, 3, 240), rng.integers(0, 900, 240)
+    X = pd.DataFrame(
+        {
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(days, unit="D"),
+            "size": pd.Categorical.from_codes(sizes, ["S", "M", "L"], ordered=True),
+        }
+    )
+    y = pd.Series(days / 100.0 + sizes, name="price")
+    one, other = _pair()
+    one.fit(dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3))
+    other.fit(X, y)
+    _assert_same(one, other, X)
+    assert one.fitted_.target_names == ("price",)
+    assert one.encoding_.modes[0].limits == other.encoding_.modes[0].limits
+    new = X.assign(day=X["day"] + pd.Timedelta(days=5))
+    assert one.unseen_values(dd.from_pandas(new, npartitions=4)) == other.unseen_values(new)
+    assert len(other.unseen_values(new)) == 1

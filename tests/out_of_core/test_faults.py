@@ -83,12 +83,12 @@ def test_an_unknown_target_is_named(folder: Path) -> None:
 
 
 def test_a_target_that_is_missing_or_no_number_is_named(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"part-0\.parquet, rows 0 to .*: column 'word' has type"):
+    with pytest.raises(ValueError, match=r"part-0\.parquet, rows 1 to .*: column 'word' has type"):
         fit(folder, "word")
     X = table()[COLUMNS]
     X.loc[10, "y"] = np.nan
     X.to_parquet(folder / "part-1.parquet")
-    with pytest.raises(ValueError, match=r"part-1\.parquet, rows 0 to 1499: Input y contains NaN, first in row 10"):
+    with pytest.raises(ValueError, match=r"part-1\.parquet, rows 1 to 1,500: Input y contains NaN, first in row 11"):
         fit(folder, "y")
 
 

@@ -191,11 +191,14 @@ def test_dates_and_ordered_words_have_controls_of_their_own(browser: Any, tmp_pa
     day, size = rng.integers(0, 365, 100), rng.integers(0, 3, 100)
     table = pd.DataFrame({"day": pd.Timestamp("2019-04-14") + pd.to_timedelta(day, "D"), "price": day / 100 + size})
     table.insert(1, "size", np.array(["S", "M", "L"])[size])
-    fitted_from_file(tmp_path, table, "price", "--ordinal", "size=S,M,L").report(tmp_path / "page.html")
+    model = fitted_from_file(tmp_path, table, "price", "--ordinal", "size=S,M,L")
+    model.report(tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html") as page:
         page.locator("input[type=date]").fill("2019-07-01")
         _control(page, "size").locator("select").select_option("L")
         assert page.evaluate("() => window.csid.whatIf.cells") == [18_078, 2]
+        row = pd.DataFrame({"day": [pd.Timestamp("2019-07-01")], "size": ["L"]})
+        assert_allclose(_result(page)["mean"], model.predict(row)[0], rtol=1e-9)
         page.get_by_role("button", name="Copy as JSON").click()
         copied = json.loads(page.get_by_label("The row as text").input_value())
         assert copied == {"day": "2019-07-01", "size": "L"}

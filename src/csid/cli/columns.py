@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from csid.cli.cells import OddCells, read_cells, recognise
+from csid.cli.cells import OddCells, normalised_texts, read_cells, recognise
 from csid.cli.cells.read_column import is_number, is_text
 from csid.cli.errors import DataError
 from csid.cli.options import CellOptions
-from csid.fitted.schema import ColumnSchema, Schema
+from csid.fitted.schema import Schema
 
 Array = NDArray[np.float64]
 
-_SECONDS_PER_DAY = 86_400.0
+_MOST_CLASSES = 10
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -36,7 +36,9 @@ def predictors(table: pa.Table, schema: Schema, odd: OddCells | None = None, fir
         read = read_cells(cells, column.type, column.format)
         if odd is not None:
             odd.add(column.name, column.type, column.format, cells, read, first_row)
-        columns[column.name] = _as_predictor(read, column)
+        if schema.normalise_text and column.type == "text":
+            read = normalised_texts(read)
+        columns[column.name] = _ordered(read, column.order) if column.order else read
     return pa.table(columns)
 
 
@@ -66,11 +68,13 @@ def numbers(table: pa.Table, name: str, role: str) -> Array:
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
     if not is_number(column.type):
-        _, row, value = first_non_number(column)
-        raise DataError(
-            f"the {role} {name!r} must be numeric, but row {row + 1:,} holds {value!r}. "
-            f"If {value!r} means a missing value, use --missing {shlex.quote(str(value))}."
-        )
+        n_numbers, row, value = first_non_number(column)
+        may_be_classes = role == "target" and (is_text(column.type) or pa.types.is_boolean(column.type))
+        if may_be_classes and 2 * n_numbers < len(column) - column.null_count:
+            advice = _classification(column)
+        else:
+            advice = f"If {value!r} means a missing value, use --missing {shlex.quote(str(value))}."
+        raise DataError(f"the {role} {name!r} must be numeric, but row {row + 1:,} holds {value!r}. {advice}")
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
 
 
@@ -96,9 +100,19 @@ def first_non_number(column: pa.ChunkedArray) -> NonNumber:
     return NonNumber(n_numbers, row, column[row].as_py())
 
 
-def _as_predictor(values: pa.ChunkedArray, column: ColumnSchema) -> Any:
-    if column.order:
-        return pc.index_in(values, pa.array(column.order, values.type)).cast(pa.float64())
-    if column.type == "date":
-        return pc.divide(values.cast(pa.int64()).cast(pa.float64()), _SECONDS_PER_DAY)
-    return values
+def _classification(column: pa.ChunkedArray) -> str:
+    """What to do about a target of words or truth values."""
+    classes = sorted(pc.unique(column).drop_null().to_pylist())
+    listed = f" ({', '.join(map(repr, classes))})" if len(classes) <= _MOST_CLASSES else ""
+    return (
+        f"Predicting its {len(classes):,} different values{listed} is classification, which csid does not do yet. "
+        "Choose a numeric --target; of two classes, write 0 and 1 in their place to predict the probability of 1."
+    )
+
+
+def _ordered(values: pa.ChunkedArray, order: Sequence[str]) -> pa.Array:
+    """Words as an ordered dictionary. Words that are not in the order come after it."""
+    others = set(pc.unique(values).drop_null().to_pylist()) - set(order)
+    words = pa.array([*order, *sorted(others)], pa.string())
+    places = pc.index_in(values, words).combine_chunks()
+    return pa.DictionaryArray.from_arrays(places, words, ordered=True)

@@ -4,10 +4,13 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+_MOST_NOTES = 20
 
 
 class _Console(Console):
@@ -38,6 +41,13 @@ class Terminal:
         """Write a message to standard error."""
         if not self.quiet:
             self._notes.print(text, markup=False)
+
+    def note_all(self, texts: Sequence[str]) -> None:
+        """Write messages to standard error; of very many, only the first."""
+        for text in texts[:_MOST_NOTES]:
+            self.note(text)
+        if len(texts) > _MOST_NOTES:
+            self.note(f"… and {len(texts) - _MOST_NOTES:,} more such notes.")
 
     def note_table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write a table to standard error."""
@@ -81,6 +91,8 @@ def cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    if isinstance(value, datetime):
+        return str(value).removesuffix(" 00:00:00")
     return str(value).replace("[", "\\[")
 
 
@@ -90,6 +102,8 @@ def _finite(value: Any) -> Any:
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, str):
         return value
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, Iterable):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

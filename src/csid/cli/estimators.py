@@ -74,9 +74,12 @@ def fit(
     model: "CSIDRegressor | BayesianCSIDRegressor",
     rows: "LabelledRows | FileRows",
     schema: "Schema",
-    terminal: Terminal,
+    terminal: Terminal | None = None,
 ) -> bool:
-    """Fit a model to rows of a file. Return whether it was interrupted, and keeps the draws made before."""
+    """Fit a model to rows of a file. Return whether it was interrupted, and keeps the draws made before.
+
+    terminal : shows the warnings of the fit.
+    """
     from csid import InterruptedFitWarning
     from csid.cli.labelled_rows import LabelledRows
 
@@ -87,8 +90,9 @@ def fit(
         else:
             model.fit(rows)
     model.fitted_ = replace(model.fitted_, schema=schema)
-    for each in caught:
-        terminal.note(str(each.message))
+    if terminal is not None:
+        for each in caught:
+            terminal.note(str(each.message))
     return any(issubclass(each.category, InterruptedFitWarning) for each in caught)
 
 

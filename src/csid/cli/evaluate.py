@@ -11,7 +11,7 @@ def run(
     data: options.Data,
     group: options.Group = None,
     weight: options.Weight = None,
-    missing: options.Missing = None,
+    new_rows: options.NewRows,
     text: options.TextFormat,
     execution: options.Execution,
 ) -> None:
@@ -22,15 +22,15 @@ def run(
     from csid.cli.labelled_rows import read_labelled
     from csid.cli.metrics import metric_rows
     from csid.cli.model_schema import schema_of
+    from csid.cli.unseen_notes import note_unseen
     from csid.fitted.metrics import metrics
 
     terminal = execution.display.terminal()
     estimator = load(model)
     estimator.set_params(n_jobs=execution.threads)
-    schema = schema_of(estimator.fitted_, options.missing_values(missing), text.cells)
-    rows = read_labelled(data, schema, text, weight, group)
-    if rows.note:
-        terminal.note(rows.note)
+    schema = schema_of(estimator.fitted_, options.missing_values(new_rows.missing), text.cells)
+    rows = read_labelled(data, schema, text, weight, group, new_rows.absent_as_missing)
+    terminal.note_all(rows.notes)
     found: dict[str, Any] = {
         "rows": len(rows.y),
         "without_target": rows.n_skipped,
@@ -42,7 +42,8 @@ def run(
             name: metrics(estimator, part.X, part.y, part.weights, schema.targets, execution.seed)
             for name, part in parts.items()
         }
-    terminal.result({"model": str(model), "data": data, **found})
+    unknown = note_unseen(terminal, rows.absent, estimator.unseen_values(rows.X))
+    terminal.result({"model": str(model), "data": data, **found, **unknown})
     terminal.table(f"{found['rows']:,} rows of {data}", metric_rows(found["overall"]))
     for target in schema.targets if group is not None else ():
         lines = [

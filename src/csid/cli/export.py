@@ -50,6 +50,11 @@ def run(
         content = to_onnx(estimator, interval=interval).SerializeToString()
     else:
         content = (to_python(estimator) if to == Format.python else to_json(estimator)).encode()
+    schema = estimator.schema_
+    if to == Format.onnx and schema is not None and schema.normalise_text:
+        terminal.note(
+            "The model merges texts that differ in case or blanks. ONNX does not: give it texts in lower case."
+        )
     with atomic_file(path) as temporary:
         temporary.write_bytes(content)
     terminal.result({"model": str(model), "output": str(path), "bytes": len(content)})

@@ -23,7 +23,10 @@ class FitOptions(NamedTuple):
         list[str] | None, typer.Option("--set", help="Estimator parameter, such as rank=16. May be repeated.")
     ] = None
     holdout: Annotated[
-        float, typer.Option(help="Fraction of the rows to hold out of the fit and evaluate on.", min=0.0, max=0.9)
+        float,
+        typer.Option(
+            help="Fraction of the rows to evaluate a first fit on; the model is then fitted to all.", min=0.0, max=0.9
+        ),
     ] = 0.0
 
 
@@ -45,8 +48,10 @@ def run(
     execution: options.Execution,
 ) -> None:
     """Fit a model to DATA and save it. Column types are inferred, and shown before the fit."""
+    from sklearn.base import clone
+
     from csid.cli.file_rows import FileRows
-    from csid.cli.fit_summary import summary
+    from csid.cli.fit_summary import accuracy_lines, summary
     from csid.cli.labelled_rows import LabelledRows
     from csid.cli.memory import is_large
     from csid.cli.metrics import metric_rows
@@ -61,41 +66,43 @@ def run(
     training: Training[LabelledRows] | Training[FileRows]
     training = read_out_of_core(file) if streamed else read_in_memory(file)
     terminal.note_table(training.title, training.columns)
-    for note in training.notes:
-        terminal.note(note)
-    rows, held_out = training.rows, None
+    terminal.note_all(training.notes)
+    rows, schema = training.rows, training.schema
+    estimator = make(
+        model.estimator,
+        model.effort,
+        schema,
+        execution,
+        model.set_ or [],
+        terminal.shows_progress,
+        columns.counts,
+    )
+    document: dict[str, Any] = {"model": str(path), "predictors": len(schema.columns), "notes": [*training.notes]}
     if model.holdout:
         if isinstance(rows, FileRows):
             raise UsageError(
                 f"--holdout {model.holdout} needs the rows in memory: use --in-memory, or keep test rows in another "
                 "file and run csid evaluate on it."
             )
-        rows, held_out = rows.split(model.holdout, execution.seed)
-    estimator = make(
-        model.estimator,
-        model.effort,
-        training.schema,
-        execution,
-        model.set_ or [],
-        terminal.shows_progress,
-        columns.counts,
-    )
-    interrupted = fit(estimator, rows, training.schema, terminal)
+        trained, held_out = rows.split(model.holdout, execution.seed)
+        trial = clone(estimator)
+        if fit(trial, trained, schema):
+            raise InterruptError("existing files are unchanged.")
+        found = metrics(trial, held_out.X, held_out.y, held_out.weights, schema.targets, execution.seed)
+        document["held_out"] = found
+        title = f"Metrics on {len(held_out.y):,} held-out rows, of a fit to the other {len(trained.y):,}"
+        terminal.table(title, metric_rows(found))
+    interrupted = fit(estimator, rows, schema, terminal)
     if interrupted and path.exists() and not written.keep_partial:
         raise InterruptError(options.NOT_REPLACED.format(path))
-    for note in rows.odd.notes() if isinstance(rows, FileRows) else ():
-        terminal.note(note)
+    odd = rows.odd.notes() if isinstance(rows, FileRows) else []
+    terminal.note_all(odd)
+    document["notes"] += odd
     estimator.save(path)
-    document: dict[str, Any] = {
-        "model": str(path),
-        "rows": estimator.n_samples_ if isinstance(rows, FileRows) else len(rows.y),
-        "predictors": len(training.schema.columns),
-    }
-    if held_out is not None:
-        found = metrics(estimator, held_out.X, held_out.y, held_out.weights, training.schema.targets, execution.seed)
-        document["held_out"] = found
-        terminal.table(f"Metrics on {len(held_out.y):,} held-out rows", metric_rows(found))
-    terminal.result(document | summary(estimator))
+    document |= {"rows": estimator.n_samples_ if isinstance(rows, FileRows) else len(rows.y), **summary(estimator)}
+    terminal.result(document)
+    for line in accuracy_lines(document):
+        terminal.say(line)
     terminal.say(
         f"wrote {path}: {document['rows']:,} rows, {document['predictors']} predictors. "
         f"Next: csid predict {path} NEW.csv, csid explain {path}"

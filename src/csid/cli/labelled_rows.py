@@ -1,5 +1,6 @@
 """Rows whose targets are known, to fit or to evaluate: predictors, targets, weights and groups."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from csid.cli.columns import known_targets, numbers, predictors, with_numbers
 from csid.cli.errors import DataError
 from csid.cli.options import TextFormat
 from csid.cli.tables import Reading, read
+from csid.data.remarks import remarks_on
 from csid.fitted.schema import Schema
 
 Array = NDArray[np.float64]
@@ -23,6 +25,7 @@ class LabelledRows:
 
     X : predictors; y : (M,) or (M, K); weights : (M,) or None; groups : (M,) labels or None.
     n_skipped : how many rows of the file lack a target; odd : notes on cells that could not be read.
+    absent : predictors that the file does not have.
     """
 
     X: pa.Table
@@ -31,12 +34,17 @@ class LabelledRows:
     groups: NDArray[Any] | None
     n_skipped: int = 0
     odd: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     @property
-    def note(self) -> str | None:
+    def notes(self) -> list[str]:
         """What to tell about the rows that were skipped, and the cells that could not be read."""
         skipped = [f"Rows skipped because a target is missing: {self.n_skipped:,}."] if self.n_skipped else []
-        return "\n".join([*skipped, *self.odd]) or None
+        return [*skipped, *self.odd]
+
+    def remarks(self, targets: Sequence[str]) -> list[str]:
+        """What deserves a remark before a fit."""
+        return remarks_on(self.X, self.y.reshape(len(self.y), -1), targets)
 
     def take(self, rows: NDArray[np.intp]) -> "LabelledRows":
         """Some of the rows."""
@@ -71,19 +79,36 @@ def labelled(
         None if weight is None else numbers(table, weight, "weight"),
         None if group is None else np.array(table[group].to_pylist(), dtype=object).astype(str),
     )
-    taken = rows if len(known) == len(y) else rows.take(known)
-    return replace(taken, n_skipped=len(y) - len(known), odd=() if odd is None else tuple(odd.notes()))
+    return replace(
+        rows if len(known) == len(y) else rows.take(known),
+        n_skipped=len(y) - len(known),
+        odd=() if odd is None else tuple(odd.notes()),
+        absent=tuple(column.name for column in schema.columns if column.name not in table.column_names),
+    )
 
 
 def read_labelled(
-    data: str, schema: Schema, text: TextFormat, weight: str | None = None, group: str | None = None
+    data: str,
+    schema: Schema,
+    text: TextFormat,
+    weight: str | None = None,
+    group: str | None = None,
+    absent_as_missing: bool = False,
 ) -> LabelledRows:
     """Read the rows of a file that have all targets, by the schema of a model."""
     numeric = (*schema.targets, *filter(None, [weight]))
-    columns = [*(column.name for column in schema.columns), *numeric]
-    also = () if group is None else (group,)
+    names = [column.name for column in schema.columns]
+    optional = frozenset(names) if absent_as_missing else frozenset()
     odd = OddCells(text.cells.strict)
-    reading = Reading(schema.missing, text.delimiter, text.encoding, text.sheet, columns, also=also)
+    reading = Reading(
+        schema.missing,
+        text.delimiter,
+        text.encoding,
+        text.sheet,
+        columns=[*names, *numeric],
+        optional=optional,
+        also=() if group is None else (group,),
+    )
     table = with_numbers(read(data, reading), numeric, text.cells, odd)
     rows = labelled(table, schema, weight, group, odd)
     if len(rows.y) == 0:

@@ -7,6 +7,7 @@ import numpy as np
 
 from csid.cli.options import CellOptions
 from csid.cli.tables import MISSING
+from csid.encoding import Mode, OrdinalMode
 from csid.fitted.model import FittedModel
 from csid.fitted.schema import CellFormat, ColumnSchema, Schema, Type
 
@@ -16,20 +17,20 @@ def schema_of(fitted: FittedModel, missing: Sequence[str] = (), cells: CellOptio
 
     missing, cells : replace what the schema has, if given.
     """
-    schema = fitted.schema or _of_levels(fitted)
+    schema = fitted.schema or Schema(tuple(map(_column, fitted.encoding.modes)), fitted.target_names, MISSING)
     columns = schema.columns
     if cells is not None:
         columns = tuple(replace(column, format=_as_asked(column.format, cells)) for column in columns)
     return replace(schema, columns=columns, missing=tuple(missing) or schema.missing)
 
 
-def _of_levels(fitted: FittedModel) -> Schema:
-    columns = []
-    for mode in fitted.encoding.modes:
-        first = next((value for value in mode.level_names if value is not None), 0.0)
-        kind: Type = "text" if isinstance(first, str) else "boolean" if isinstance(first, bool | np.bool_) else "number"
-        columns.append(ColumnSchema(mode.name, kind, "number" if mode.n_ordered else "category"))
-    return Schema(tuple(columns), fitted.target_names, MISSING)
+def _column(mode: Mode) -> ColumnSchema:
+    if isinstance(mode, OrdinalMode):
+        kind: Type = "text" if mode.words else "date" if mode.date else "number"
+        return ColumnSchema(mode.name, kind, "number", mode.words)
+    first = next(iter(mode.categories), 0.0)
+    kind = "text" if isinstance(first, str) else "boolean" if isinstance(first, bool | np.bool_) else "number"
+    return ColumnSchema(mode.name, kind, "category")
 
 
 def _as_asked(written: CellFormat, cells: CellOptions) -> CellFormat:

@@ -72,6 +72,19 @@ class ColumnOptions(NamedTuple):
     weight: Weight = None
     counts: Counts = False
     group: Group = None
+    normalise_text: Annotated[
+        bool,
+        typer.Option("--normalise-text", help="Merge texts that differ only in case or blanks; new rows likewise."),
+    ] = False
+
+
+class NewRows(NamedTuple):
+    """How cells of rows that a model was not fitted to are read."""
+
+    missing: Missing = None
+    absent_as_missing: Annotated[
+        bool, typer.Option("--absent-as-missing", help="Treat a predictor that DATA lacks as missing in every row.")
+    ] = False
 
 
 class ModelOutput(NamedTuple):

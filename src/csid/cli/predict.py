@@ -38,9 +38,6 @@ class OutputColumns(NamedTuple):
     keep: Annotated[
         list[str] | None, typer.Option(help="Columns of DATA to copy, separated by commas; 'all' copies all of them.")
     ] = None
-    absent_as_missing: Annotated[
-        bool, typer.Option("--absent-as-missing", help="Treat a predictor that DATA lacks as missing in every row.")
-    ] = False
 
 
 def run(
@@ -49,7 +46,7 @@ def run(
     data: options.Data,
     written: TableOutput,
     wanted: OutputColumns,
-    missing: options.Missing = None,
+    new_rows: options.NewRows,
     text: options.TextFormat,
     threads: options.Threads = -1,
     display: options.Display,
@@ -64,6 +61,8 @@ def run(
     from csid.cli.model_schema import schema_of
     from csid.cli.output_path import Kind, check_output
     from csid.cli.tables import Reading, parts, writer
+    from csid.cli.unseen_notes import note_unseen
+    from csid.fitted.unseen import UnseenCounter
 
     terminal = display.terminal()
     interval, output = wanted.interval, written.output
@@ -80,7 +79,7 @@ def run(
             f"{model} was fitted by least squares and has no predictive distribution. "
             "For intervals, fit with --estimator bayesian."
         )
-    schema = schema_of(estimator.fitted_, options.missing_values(missing), text.cells)
+    schema = schema_of(estimator.fitted_, options.missing_values(new_rows.missing), text.cells)
     kept = options.split_by_commas(wanted.keep)
     names = [column.name for column in schema.columns]
     odd = OddCells(text.cells.strict)
@@ -90,7 +89,7 @@ def run(
         text.encoding,
         text.sheet,
         columns=names,
-        optional=frozenset(names) if wanted.absent_as_missing else frozenset(),
+        optional=frozenset(names) if new_rows.absent_as_missing else frozenset(),
         also=("*",) if kept == ["all"] else tuple(kept),
     )
     bar = Progress(
@@ -100,18 +99,21 @@ def run(
         console=terminal.notes,
         disable=not terminal.shows_progress,
     )
-    rows = 0
+    unseen, absent = UnseenCounter(estimator.encoding_), set(names)
     with bar, writer(output) as write:
         task = bar.add_task("", total=None)
         for part in parts(data, reading):
             columns = {name: part[name] for name in part.column_names if kept == ["all"] or name in kept}
-            columns |= _predicted(estimator, predictors(part, schema, odd, rows), schema.targets, wanted)
+            X = predictors(part, schema, odd, unseen.n_rows)
+            columns |= _predicted(estimator, X, schema.targets, wanted)
             write(pa.table(columns))
-            rows += part.num_rows
-            bar.update(task, completed=rows)
-    for note in odd.notes():
-        terminal.note(note)
-    terminal.result({"model": str(model), "data": data, "output": output, "rows": rows})
+            unseen.update(X, part.num_rows)
+            absent -= set(part.column_names)
+            bar.update(task, completed=unseen.n_rows)
+    terminal.note_all(odd.notes())
+    unknown = note_unseen(terminal, [name for name in names if name in absent], unseen.found())
+    rows = unseen.n_rows
+    terminal.result({"model": str(model), "data": data, "output": output, "rows": rows, **unknown})
     if output != "-":
         terminal.say(f"wrote {output}: {rows:,} predictions")
 

@@ -23,7 +23,7 @@ def run(
     model: options.Model,
     data: Annotated[str | None, typer.Argument(help="Rows that the model was not fitted to, for its metrics.")] = None,
     page: Page,
-    missing: options.Missing = None,
+    new_rows: options.NewRows,
     text: options.TextFormat,
     threads: options.Threads = -1,
     display: options.Display,
@@ -33,17 +33,18 @@ def run(
     from csid.cli.labelled_rows import read_labelled
     from csid.cli.model_schema import schema_of
     from csid.cli.output_path import Kind, check_output
+    from csid.cli.unseen_notes import note_unseen
 
     terminal = display.terminal()
     inputs = (model, data, display.config)
     path = check_output(page.output or model.with_suffix(".html"), Kind.page, inputs, page.force)
     estimator = load(model)
     estimator.set_params(n_jobs=threads)
-    schema = schema_of(estimator.fitted_, options.missing_values(missing), text.cells)
-    rows = None if data is None else read_labelled(data, schema, text)
-    if rows is not None and rows.note:
-        terminal.note(rows.note)
+    schema = schema_of(estimator.fitted_, options.missing_values(new_rows.missing), text.cells)
+    rows = None if data is None else read_labelled(data, schema, text, absent_as_missing=new_rows.absent_as_missing)
+    terminal.note_all([] if rows is None else rows.notes)
     X, y = (None, None) if rows is None else (rows.X, rows.y)
     estimator.report(path, X, y, title=page.title or model.stem, targets=schema.targets)
-    terminal.result({"model": str(model), "report": str(path), "bytes": path.stat().st_size})
+    unknown = {} if rows is None else note_unseen(terminal, rows.absent, estimator.unseen_values(rows.X))
+    terminal.result({"model": str(model), "report": str(path), "bytes": path.stat().st_size, **unknown})
     terminal.say(f"wrote {path}: open it in a browser")

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from csid.cli.cells import OddCells, Recognised, recognise
+from csid.cli.cells import OddCells, Recognised, normalised_texts, recognise
 from csid.cli.cells.recognition import Wanted
 from csid.cli.errors import DataError, UsageError
 from csid.cli.options import CellOptions, ColumnOptions, missing_values
 from csid.cli.tables import MISSING, UNNAMED
+from csid.encoding.text import normalised
 from csid.fitted.schema import CellFormat, ColumnSchema, Kind, Schema
 
 _MOST_NAMES = 12
@@ -50,6 +51,8 @@ def infer(
     if options.counts and options.weight is None:
         raise UsageError("--counts says what the weights are: name their column with --weight.")
     orders = dict(_order(given, names) for given in options.ordinal or [])
+    if options.normalise_text:
+        orders = {name: tuple(dict.fromkeys(map(normalised, order))) for name, order in orders.items()}
     categorical = matching("--categorical", options.categorical or [], names)
     ignored = matching("--ignore", options.ignore or [], names)
     special = {name for _, name in used}
@@ -62,6 +65,12 @@ def infer(
             wanted[name] = "complete" if name in categorical or orders.get(name) else "any"
     cells = cells or CellOptions()
     found = recognise(table, wanted, cells)
+    if options.normalise_text:
+        found |= {
+            name: one._replace(cells=normalised_texts(one.cells))
+            for name, one in found.items()
+            if one.type == "text" and name not in numeric
+        }
     columns, dropped = [], []
     for name in names:
         if name in special:
@@ -74,7 +83,15 @@ def infer(
     if not columns:
         raise DataError("no column is left to use as a predictor.")
     missing = tuple(missing_values(options.missing) or MISSING)
-    schema = Schema(tuple(columns), tuple(targets), missing, options.weight, options.group, tuple(dropped))
+    schema = Schema(
+        tuple(columns),
+        tuple(targets),
+        missing,
+        options.weight,
+        options.group,
+        tuple(dropped),
+        options.normalise_text,
+    )
     return _inferred(schema, table, found, cells.strict)
 
 

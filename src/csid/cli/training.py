@@ -51,7 +51,13 @@ def read_in_memory(file: TrainingFile) -> Training[LabelledRows]:
     rows = labelled(table, schema, file.columns.weight, file.columns.group)
     if len(rows.y) < 2:
         raise DataError(f"{file.data} has {len(rows.y)} row(s) with a target; a fit needs at least 2.")
-    notes = [*filter(None, [rows.note]), *odd.notes(), *remarks, *dropped(table, schema, file.columns.ignore)]
+    notes = [
+        *rows.notes,
+        *odd.notes(),
+        *remarks,
+        *dropped(table, schema, file.columns.ignore),
+        *rows.remarks(schema.targets),
+    ]
     return Training(schema, rows, f"{file.data}: {len(rows.y):,} rows", described(table, schema), notes)
 
 
@@ -64,6 +70,7 @@ def read_out_of_core(file: TrainingFile) -> Training[FileRows]:
         "kept on disk.",
         *remarks,
         *dropped(table, schema, file.columns.ignore),
+        *(f"In these rows, {each}" for each in labelled(table, schema, None, None).remarks(schema.targets)),
     ]
     rows = FileRows(file.data, file.reading, schema, formats, odd)
     return Training(schema, rows, file.data, described(table, schema), notes)

@@ -63,8 +63,7 @@ def run(
     training = read_in_memory(TrainingFile(data, target, columns, text))
     rows = training.rows
     terminal.note_table(training.title, training.columns)
-    for note in training.notes:
-        terminal.note(note)
+    terminal.note_all(training.notes)
 
     def estimator(**parameters: Any) -> "CSIDRegressor | BayesianCSIDRegressor":
         made = make(search.estimator, search.effort, training.schema, execution, counts=columns.counts)

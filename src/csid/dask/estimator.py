@@ -12,10 +12,11 @@ from sklearn.base import clone
 
 from csid.dask.prediction import predicted_lazily
 from csid.data.cluster.cluster import Cluster
-from csid.data.cluster.partitions import Partitions, is_lazy
+from csid.data.cluster.partitions import PartitionColumns, Partitions, in_whole_rows, is_lazy, pieces
 from csid.data.cluster.table import ClusterTable, WantedTable
 from csid.estimators.base import OpenedTable, OpenOptions, TensorRegressor, TrainingData
 from csid.fitted.columns import Columns
+from csid.fitted.unseen import UnseenCounter, UnseenValues
 
 
 class OnDask(TensorRegressor):
@@ -73,6 +74,17 @@ class OnDask(TensorRegressor):
             )
         return predicted_lazily(self.to_local(), X)
 
+    def unseen_values(self, X: Any) -> tuple[UnseenValues, ...]:
+        """As the local estimator. The partitions of a Dask collection come to this process, one at a time."""
+        if not is_lazy(X):
+            return super().unseen_values(X)
+        fitted = self._fitted()
+        counter = UnseenCounter(fitted.encoding)
+        with Cluster(self.client) as cluster:
+            for piece in pieces(in_whole_rows(X)):
+                counter.update(*fitted.columns.checked(cluster.compute(piece), min_rows=0))
+        return counter.found()
+
     @contextmanager
     def _open_table(self, given: TrainingData, options: OpenOptions) -> Iterator[OpenedTable]:
         """Open the rows of Dask collections, which stay on the workers, or other rows like the local estimator."""
@@ -82,7 +94,7 @@ class OnDask(TensorRegressor):
             return
         self._check_lazy()
         partitions = Partitions.of(*given)
-        columns = self._columns_of(partitions.columns.example, options)
+        columns = self._columns_of(partitions.columns, options)
         with Cluster(self.client) as cluster:
             partitions = partitions.weighted(cluster, self.weights)
             merged = not self._likelihood().augmented
@@ -90,10 +102,10 @@ class OnDask(TensorRegressor):
             wanted = WantedTable(columns.labels, self._flags(columns), merged, units)
             yield OpenedTable(ClusterTable.of(cluster, partitions, wanted, options.rng, options.hold_out), columns)
 
-    def _columns_of(self, example: Any, options: OpenOptions) -> Columns:
+    def _columns_of(self, found: PartitionColumns, options: OpenOptions) -> Columns:
         if options.columns is None:
-            return Columns.of(example, type(self).__name__)
-        options.columns.checked(example, min_rows=0)
+            return Columns.of(found.example, type(self).__name__, found.targets)
+        options.columns.checked(found.example, min_rows=0)
         return options.columns
 
     def _check_lazy(self) -> None:

@@ -38,8 +38,8 @@ def check_table(X: Any, estimator: Any, min_rows: int) -> Any:
 def check_cells(X: Any, categorical: Sequence[bool | None]) -> None:
     """Check the cells of a checked table. An error names the first that is neither a number nor a category."""
     for column, flag in zip(read_columns(X), categorical, strict=True):
-        if column.is_numeric or flag is False:
-            column.numbers()
+        if column.is_ordered or flag is False:
+            column.numbers(column.order)
         else:
             column.values()
 
@@ -60,7 +60,10 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
         y = y.to_numpy()
     targets = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name=name, allow_nd=True)
     if targets.dtype.kind not in "fiubO":
-        raise ValueError(f"{name} has type {targets.dtype}, but regression needs numbers: Unknown label type.")
+        raise ValueError(
+            f"{name} has type {targets.dtype}, but regression needs numbers: Unknown label type. Predicting classes is "
+            "classification, which csid does not do yet."
+        )
     targets = _as_numbers(targets, name)
     if targets.ndim > 2:
         raise ValueError(f"{name} has {targets.ndim} dimensions: give an array of shape (rows,) or (rows, outputs).")
@@ -76,10 +79,20 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
         row = int(np.argmax(bad))
         what = "NaN" if np.isnan(targets[row]).any() else "infinity or a value too large for dtype('float64')"
         raise ValueError(
-            f"Input {name} contains {what}, first in row {row} ({int(bad.sum())} such rows in total): "
+            f"Input {name} contains {what}, first in row {row + 1:,} ({int(bad.sum())} such rows in total): "
             "drop the rows whose target is unknown."
         )
     return np.asarray(targets)
+
+
+def target_names(y: Any) -> tuple[str, ...]:
+    """The name of a series, or the names of the columns of a data frame, if they are different texts; else none."""
+    if hasattr(y, "column_names"):
+        names = list(y.column_names)
+    else:
+        names = list(y.columns) if hasattr(y, "columns") else [getattr(y, "name", None)]
+    given = all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
+    return tuple(names) if given else ()
 
 
 def check_weights(sample_weight: Any, n_rows: int, fewest: int = 2) -> Array:
@@ -97,8 +110,8 @@ def check_weights(sample_weight: Any, n_rows: int, fewest: int = 2) -> Array:
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"sample_weight holds {weights[row]} in row {row}: Negative values in data passed to `sample_weight`, "
-            "NaN and infinity are not allowed. Give a row weight zero to leave it out."
+            f"sample_weight holds {weights[row]} in row {row + 1:,}: Negative values in data passed to "
+            "`sample_weight`, NaN and infinity are not allowed. Give a row weight zero to leave it out."
         )
     if np.count_nonzero(weights) < fewest:
         raise ValueError(

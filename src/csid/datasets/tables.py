@@ -28,7 +28,7 @@ def parse_csv(text: str, *, separator: str = ",", header: bool = True, names: Se
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(row)]
     found = rows.pop(0) if header and rows else []
     kept = list(names) or found
-    for number, row in enumerate(rows):
+    for number, row in enumerate(rows, start=1):
         if len(row) < len(kept):
             raise ValueError(f"row {number} has {len(row)} cells, expected {len(kept)}")
     if not rows:

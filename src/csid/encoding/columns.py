@@ -1,48 +1,68 @@
 """Read any table column by column: numbers with NaN for missing, or values with None for missing.
 
-narwhals reads pandas, polars and Arrow tables; NumPy reads arrays.
+narwhals reads pandas, polars and Arrow tables; NumPy reads arrays. Dates and times are numbers of days since 1970 (of a
+time zone, in UTC), and durations are numbers of days.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from numbers import Real
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 MapColumns = Callable[[Callable[..., None], Iterable[Any], Iterable[Any]], Iterable[None]]
 """Calls a function for every column: `map`, or the map of a thread pool."""
 
+_MICROSECONDS_PER_DAY = 86_400e6
+
 
 @dataclass(frozen=True)
 class Column:
     """One predictor of a table, not yet encoded.
 
-    label : its name in error messages, such as `column 'age'` or `column 3`.
+    label : its name in error messages, such as `column 'age'`, or `column 'x3'` of an array.
     data : (M,) float64 with NaN for missing, or a list of values with None for missing.
+    order : of an ordered categorical of words, its categories from lowest to highest.
+    is_date : whether the numbers are days since 1970.
     """
 
     label: str
     data: Array | list[Any]
+    order: tuple[str, ...] = ()
+    is_date: bool = False
 
     @property
     def is_numeric(self) -> bool:
         return isinstance(self.data, np.ndarray)
 
-    def numbers(self) -> Array:
-        """The column as float64. An error names the first cell that is not a finite number."""
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its values are numbers, dates, or words in order."""
+        return self.is_numeric or bool(self.order)
+
+    def numbers(self, words: Sequence[str] = ()) -> Array:
+        """The column as float64. An error names the first cell that is not a finite number.
+
+        words : stand for 0, 1, …; other words are missing.
+        """
+        if not isinstance(self.data, np.ndarray) and words:
+            places = {word: float(at) for at, word in enumerate(words)}
+            return np.array([places.get(value, np.nan) for value in self.data])
         if not isinstance(self.data, np.ndarray):
             for row, value in enumerate(self.data):
                 if value is not None:
                     raise ValueError(
-                        f"{self.label} holds {describe(value)} in row {row} where numbers are expected: "
+                        f"{self.label} holds {describe(value)} in row {row + 1:,} where numbers are expected: "
                         "convert it to numbers, or name it in `categorical_features` when fitting."
                     )
             return np.full(len(self.data), np.nan)
@@ -50,8 +70,8 @@ class Column:
         if infinite.any():
             row = int(np.argmax(infinite))
             raise ValueError(
-                f"Input X contains infinity or a value too large: {self.label} holds {self.data[row]} in row {row}. "
-                "Replace infinite values, or set them to NaN to treat them as missing."
+                f"Input X contains infinity or a value too large: {self.label} holds {self.data[row]} in row "
+                f"{row + 1:,}. Replace infinite values, or set them to NaN to treat them as missing."
             )
         return self.data
 
@@ -64,8 +84,14 @@ class Column:
         if len(kinds) > 1:
             (m, one), (n, other) = list(kinds.values())[:2]
             raise ValueError(
-                f"{self.label} mixes types: {describe(one)} in row {m}, {describe(other)} in row {n}. "
+                f"{self.label} mixes types: {describe(one)} in row {m + 1:,}, {describe(other)} in row {n + 1:,}. "
                 "Convert the column to one type."
+            )
+        if "date" in kinds:
+            row, value = kinds["date"]
+            raise TypeError(
+                f"{self.label} holds {describe(value)} in row {row + 1:,} as a category: convert the column to "
+                "dates, or its categories to text."
             )
         return self.data
 
@@ -89,10 +115,10 @@ def read_columns(X: Any) -> Iterator[Column]:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         for series in frame.iter_columns():
-            yield Column(f"column {series.name!r}", _read_series(series))
+            yield _read_series(series)
     else:
         for n in range(X.shape[1]):
-            yield Column(f"column {n}", _read_array(X[:, n], f"column {n}"))
+            yield _read_array(X[:, n], f"column 'x{n}'")
 
 
 @contextmanager
@@ -122,31 +148,56 @@ def any_missing(X: Any) -> bool:
     )
 
 
-def _read_series(series: "nw.Series[Any]") -> Array | list[Any]:
+def _read_series(series: "nw.Series[Any]") -> Column:
     label = f"column {series.name!r}"
     dtype = series.dtype
     if dtype.is_numeric():
-        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return Column(label, _floats(series))
+    if isinstance(dtype, nw.Date | nw.Datetime):
+        return Column(label, _floats(series.dt.timestamp("us")) / _MICROSECONDS_PER_DAY, is_date=True)
+    if isinstance(dtype, nw.Duration):
+        return Column(label, _floats(series.dt.total_microseconds()) / _MICROSECONDS_PER_DAY)
     if not isinstance(dtype, nw.Boolean | nw.String | nw.Categorical | nw.Enum | nw.Object | nw.Unknown):
         raise _wrong_type(label, dtype)
     values = _without_missing(series.to_list())
-    return _infer(values, label) if isinstance(dtype, nw.Object | nw.Unknown) else values
+    order = _order(series)
+    if order and all(isinstance(word, str) for word in order):
+        return Column(label, values, order)
+    if order or isinstance(dtype, nw.Object | nw.Unknown):
+        return _column_of(values, label)
+    return Column(label, values)
 
 
-def _read_array(values: NDArray[Any], label: str) -> Array | list[Any]:
+def _floats(series: "nw.Series[Any]") -> Array:
+    return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _order(series: "nw.Series[Any]") -> tuple[Any, ...]:
+    """The categories of an ordered categorical, a polars Enum, or an ordered Arrow dictionary; else none."""
+    if isinstance(series.dtype, nw.Enum):
+        return tuple(series.dtype.categories)
+    native = series.to_native()
+    if not isinstance(native, pa.ChunkedArray) or not pa.types.is_dictionary(native.type) or not native.type.ordered:
+        return ()
+    return tuple(native.unify_dictionaries().chunk(0).dictionary.to_pylist()) if native.num_chunks else ()
+
+
+def _read_array(values: NDArray[Any], label: str) -> Column:
     if values.dtype.kind in "fiu":
-        return np.ascontiguousarray(values, dtype=np.float64)
+        return Column(label, np.ascontiguousarray(values, dtype=np.float64))
     if values.dtype.kind == "b":
-        return list(values.tolist())
+        return Column(label, list(values.tolist()))
+    if values.dtype.kind == "M":
+        return Column(label, _days(values), is_date=True)
     if values.dtype.kind not in "OUS":
         raise _wrong_type(label, values.dtype)
-    return _infer(_without_missing(values.tolist()), label)
+    return _column_of(_without_missing(values.tolist()), label)
 
 
 def _wrong_type(label: str, dtype: Any) -> TypeError:
     return TypeError(
         f"{label} has type {dtype}, which is neither numbers nor categories: "
-        "convert it (a date, for example, to a number of days) or drop it."
+        "convert it (a time of day, for example, to a number of hours) or drop it."
     )
 
 
@@ -155,12 +206,26 @@ def _without_missing(values: list[Any]) -> list[Any]:
     return [None if _is_missing(value) else value for value in values]
 
 
-def _infer(values: list[Any], label: str) -> Array | list[Any]:
-    """Python objects as an array if all are numbers, else unchanged."""
-    numeric = True
-    for m, value in enumerate(values):
-        numeric &= value is None or _kind(value, label, m) == "number"
-    return np.array([np.nan if v is None else float(v) for v in values], dtype=np.float64) if numeric else values
+def _column_of(values: list[Any], label: str) -> Column:
+    """Python objects as numbers if all are numbers or all are dates, else unchanged."""
+    kinds = {_kind(value, label, m) for m, value in enumerate(values) if value is not None}
+    if kinds == {"date"}:
+        return Column(label, _days([None if v is None else _naive(v) for v in values]), is_date=True)
+    if kinds <= {"number"}:
+        return Column(label, np.array([np.nan if v is None else float(v) for v in values], dtype=np.float64))
+    return Column(label, values)
+
+
+def _days(values: Any) -> Array:
+    """Days since 1970, NaN for missing."""
+    moments = np.asarray(values, dtype="datetime64[us]")
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / _MICROSECONDS_PER_DAY)
+
+
+def _naive(value: Any) -> Any:
+    """A date or time without a time zone, in UTC."""
+    is_aware = isinstance(value, datetime) and value.tzinfo is not None
+    return value.astimezone(UTC).replace(tzinfo=None) if is_aware else value
 
 
 def _is_missing(value: Any) -> bool:
@@ -180,8 +245,10 @@ def _kind(value: Any, label: str, row: int) -> str:
         return "bytes"
     if isinstance(value, Real | Decimal):
         return "number"
+    if isinstance(value, date | np.datetime64):
+        return "date"
     raise TypeError(
-        f"{label} holds {describe(value)} in row {row}: each cell argument must be a string or a number. "
+        f"{label} holds {describe(value)} in row {row + 1:,}: each cell argument must be a string, a number or a date. "
         "Convert the column, or drop it."
     )
 

@@ -134,7 +134,7 @@ def fit_encoding(
 
     def fit(n: int, column: Column) -> None:
         flag = categorical[n]
-        is_category = not column.is_numeric if flag is None else flag
+        is_category = not column.is_ordered if flag is None else flag
         fitted[n] = fit_mode(column, some, names[n], mass, most, levels.interpolation, levels.missing, is_category)
 
     for _ in map_columns(fit, range(len(names)), read_columns(X)):

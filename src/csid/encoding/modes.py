@@ -1,6 +1,7 @@
 """One predictor as one mode of the tensor: its levels, and how a value is encoded on them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ Interpolation = Literal["constant", "linear"]
 Missing = Literal["marginalize", "level"]
 
 _SEARCHED_TOGETHER = 256
+_SECONDS_PER_DAY = 86_400
 
 MOST_LEVELS = 65_535
 """Codes have at most 16 bits, and one code is reserved for missing cells."""
@@ -28,12 +30,17 @@ class OrdinalMode:
     grid : (G,) sorted levels.
     linear : whether a value between two levels is interpolated between them, or takes the nearest.
     missing_level : whether missing cells have a level of their own, without neighbours.
+    limits : the smallest and the largest training value; None if there is none, or if it is not known.
+    words : ordered words that stand for 0, 1, …; date : whether the numbers are days since 1970.
     """
 
     name: str
     grid: Array
     linear: bool
     missing_level: bool
+    limits: tuple[float, float] | None = None
+    words: tuple[str, ...] = ()
+    date: bool = False
 
     @property
     def n_levels(self) -> int:
@@ -50,7 +57,13 @@ class OrdinalMode:
 
     @property
     def level_names(self) -> list[Any]:
-        return [*self.grid.tolist(), *([None] if self.missing_level else [])]
+        return [*map(self.value_of, self.grid.tolist()), *([None] if self.missing_level else [])]
+
+    def value_of(self, number: float) -> Any:
+        """What a number stands for: the nearest word, a date and time, or the number itself."""
+        if self.words:
+            return self.words[min(max(round(number), 0), len(self.words) - 1)]
+        return date_of(number) if self.date else number
 
     def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[Any] | None, steps: int = 0) -> None:
         """Fill a column of codes, and for a linear mode one of fractions.
@@ -58,7 +71,11 @@ class OrdinalMode:
         steps : fractions are rounded to multiples of 1 / steps; 0 for no rounding.
         """
         missing = len(self.grid)  # the level of missing cells if there is one, else the code after the last level
-        values = column.numbers()
+        if column.is_date and not self.date:
+            raise TypeError(
+                f"{column.label} holds dates, but numbers in training: convert it to the type used in training."
+            )
+        values = column.numbers(self.words)
         if fractions is None:
             beyond_middles = np.nextafter(0.5 * self.grid[1:] + 0.5 * self.grid[:-1], np.inf)
             _nearest_level(values, np.append(-np.inf, beyond_middles), missing, codes)
@@ -116,7 +133,7 @@ class CategoricalMode:
             return
         if isinstance(values[row], str) != isinstance(self.categories[0], str):
             raise ValueError(
-                f"{label} holds {describe(values[row])} in row {row}, but its training categories are like "
+                f"{label} holds {describe(values[row])} in row {row + 1:,}, but its training categories are like "
                 f"{describe(self.categories[0])}: convert the column to the type used in training."
             )
 
@@ -137,7 +154,15 @@ def fit_mode(
     """Fit the mode of one predictor to its weighted training rows; `train` is None for all rows."""
     if categorical:
         return categorical_mode(name, column.label, *categories_of(column, train), missing)
-    return ordinal_mode(name, *numbers_of(column, train, weights), levels, interpolation, missing)
+    mode = ordinal_mode(name, *numbers_of(column, train, weights), levels, interpolation, missing)
+    return replace(mode, words=column.order, date=column.is_date)
+
+
+def date_of(days: float) -> Any:
+    """Days since 1970 as a `datetime`, to the second; beyond the years that it knows, the number itself."""
+    moment = np.datetime64(0, "s") + np.timedelta64(round(days * _SECONDS_PER_DAY), "s")
+    value = moment.item()
+    return value if isinstance(value, datetime) else days
 
 
 def categories_of(column: Column, train: NDArray[np.intp] | None) -> tuple[set[Any], bool]:
@@ -151,7 +176,7 @@ def numbers_of(
     column: Column, train: NDArray[np.intp] | None, weights: Array | None
 ) -> tuple[Array, Array | None, bool]:
     """The observed numbers in the training rows, their weights, and whether any number is missing."""
-    numbers = column.numbers() if train is None else column.numbers()[train]
+    numbers = column.numbers(column.order) if train is None else column.numbers(column.order)[train]
     absent = np.isnan(numbers)
     if not absent.any():
         return numbers, weights, False
@@ -185,7 +210,8 @@ def ordinal_mode(
         return OrdinalMode(name, np.zeros(1), False, False)
     missing_level = missing == "level" and any_missing
     grid = lloyd_max_levels(observed, weights, min(levels, MOST_LEVELS - missing_level))
-    return OrdinalMode(name, grid, interpolation == "linear" and len(grid) > 1, missing_level)
+    limits = float(observed.min()), float(observed.max())
+    return OrdinalMode(name, grid, interpolation == "linear" and len(grid) > 1, missing_level, limits)
 
 
 @inner

@@ -6,6 +6,7 @@ rows takes part in only log M merges.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -45,17 +46,22 @@ class ColumnSketch:
         self.is_category: bool | None = None
         self.any_missing = False
         self.categories: set[Any] = set()
+        self.limits: tuple[float, float] | None = None
+        self.order: tuple[str, ...] = ()
+        self.is_date = False
         self.sums: list[Points | None] = []
 
     def update(self, column: Column, train: NDArray[np.intp] | None = None, weights: Array | None = None) -> None:
         """Add rows of a part: `train`, or all; with their weights, or equal ones."""
         part = ColumnSketch(column.label, self.categorical)
-        part.is_category = not column.is_numeric if self.categorical is None else self.categorical
+        part.is_category = not column.is_ordered if self.categorical is None else self.categorical
         if part.is_category:
             part.categories, part.any_missing = categories_of(column, train)
         else:
             observed, mass, part.any_missing = numbers_of(column, train, weights)
+            part.order, part.is_date = column.order, column.is_date
             if len(observed):
+                part.limits = float(observed.min()), float(observed.max())
                 part.sums = [_bounded(*distinct(observed, mass))]
         self.label = column.label
         self.merge(part)
@@ -63,9 +69,12 @@ class ColumnSketch:
     def merge(self, other: "ColumnSketch") -> Self:
         """Add the rows of another sketch of the column. A part in which every cell is missing has no type."""
         if self.is_empty and (self.is_category is None or not other.is_empty):
-            self.is_category = other.is_category
+            self.is_category, self.order, self.is_date = other.is_category, other.order, other.is_date
         elif self.is_category != other.is_category and not other.is_empty:
             raise self._mixed("numbers", describe(min(self.categories or other.categories, key=str)))
+        elif not other.is_empty and (self.order, self.is_date) != (other.order, other.is_date):
+            raise self._mixed(self.kind, other.kind)
+        self.limits = _joined(self.limits, other.limits)
         self.any_missing |= other.any_missing
         self.categories |= other.categories
         if len(self.categories) > MOST_LEVELS:
@@ -82,7 +91,8 @@ class ColumnSketch:
             if len(kinds) > 1:
                 raise self._mixed(*(describe(value) for _, value in list(kinds.values())[:2]))
             return categorical_mode(name, self.label, self.categories, self.any_missing, missing)
-        return ordinal_mode(name, *self.points, self.any_missing, levels, interpolation, missing)
+        mode = ordinal_mode(name, *self.points, self.any_missing, levels, interpolation, missing)
+        return replace(mode, limits=self.limits, words=self.order, date=self.is_date)
 
     @property
     def points(self) -> Points:
@@ -92,6 +102,11 @@ class ColumnSketch:
     @property
     def is_empty(self) -> bool:
         return not self.categories and not self.sums
+
+    @property
+    def kind(self) -> str:
+        """What its numbers are, for error messages."""
+        return "dates" if self.is_date else f"the order {', '.join(self.order)}" if self.order else "numbers"
 
     def _mixed(self, one: str, other: str) -> ValueError:
         return ValueError(
@@ -158,6 +173,13 @@ class TableSketch:
             sketch.mode(name, most, levels.interpolation, levels.missing)
             for sketch, name in zip(self.columns, self.names, strict=True)
         )
+
+
+def _joined(one: tuple[float, float] | None, other: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The smallest and the largest value of two parts."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _merged(parts: Sequence[Points]) -> Points:

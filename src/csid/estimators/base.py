@@ -22,6 +22,7 @@ from csid.data.checks import (
     check_targets,
     check_weights,
     number_of_rows,
+    target_names,
 )
 from csid.data.out_of_core import Encoder, RowBatches, open_rows, roles_of, row_batches
 from csid.data.out_of_core.table import DiskTable
@@ -34,6 +35,7 @@ from csid.explain.importance import mean_effects
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel
 from csid.fitted.schema import Schema
+from csid.fitted.unseen import UnseenValues
 from csid.likelihoods import Likelihood, likelihood_of
 from csid.missing.joint_pmf import JointPMF
 from csid.tensor.cpd import CPD
@@ -179,6 +181,29 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
 
+    def unseen_values(self, X: Any) -> tuple[UnseenValues, ...]:
+        """What `predict` does not know: values of X that no training row had, for each predictor that has some.
+
+        An unseen category counts as missing, and a number beyond the training range as its nearest end. Models from
+        files of csid 0.1.0 do not know the training range.
+
+        Parameters
+        ----------
+        X : data frame or array, (M, N)
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from csid import CSIDRegressor
+        >>> X = pd.DataFrame({"town": ["Ulm", "Aalen"] * 20, "area": range(40)})
+        >>> model = CSIDRegressor(rank=1, random_state=0).fit(X, range(40))
+        >>> for each in model.unseen_values(pd.DataFrame({"town": ["Rome", "ulm"], "area": [-1, 5]})):
+        ...     print(each)
+        column 'town': 2 of 2 rows hold unseen categories, which count as missing: 'Rome' (1), 'ulm' (1, like 'Ulm')
+        column 'area': 1 of 2 rows are beyond the training range 0 to 39, and count as its end: -1 (1)
+        """
+        return self._fitted().unseen_values(X)
+
     # --- files and pages ------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -219,7 +244,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         title : str, optional
             Title of the page.
         targets : sequence of str, optional
-            Names of the outputs. Default: those of the data file of the fit, or y1, y2, …
+            Names of the outputs. Default: those of y or of the data file of the fit, or y1, y2, …
 
         Examples
         --------
@@ -249,7 +274,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 yield found
 
     def _in_memory(self, given: TrainingData, options: OpenOptions) -> OpenedTable:
-        X, columns, n_rows = self._checked_columns(given.X, options, min_rows=2)
+        X, columns, n_rows = self._checked_columns(given.X, target_names(given.y), options, min_rows=2)
         y = check_targets(given.y, n_rows)
         weights = check_weights(given.sample_weight, n_rows)
         unit = WeightTotals.of(weights).unit(self.weights)
@@ -275,7 +300,7 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "1, or fit to a table in memory."
             )
         with open_rows(given) as rows:
-            _, columns, _ = self._checked_columns(rows.first, options, min_rows=1)
+            _, columns, _ = self._checked_columns(rows.first, given.target_names, options, min_rows=1)
             positive = rows.positive_weight
             wanted = 0 if options.hold_out is None else options.hold_out(len(positive))
             held_out = draw_held_out(len(positive), wanted, options.rng) if wanted else np.empty(0, np.intp)
@@ -289,13 +314,15 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             header = TableHeader(columns.labels, self._flags(columns), *units, survey.one_output, unit)
             yield OpenedTable(DiskTable(encoder, survey, header), columns)
 
-    def _checked_columns(self, X: Any, options: OpenOptions, min_rows: int) -> tuple[Any, Columns, int]:
+    def _checked_columns(
+        self, X: Any, targets: tuple[str, ...], options: OpenOptions, min_rows: int
+    ) -> tuple[Any, Columns, int]:
         """A checked table, its columns (those of an earlier fit if it is continued), and its number of rows."""
         if options.columns is not None:
             X, n_rows = options.columns.checked(X, min_rows)
             return X, options.columns, n_rows
         X = check_table(X, self, min_rows)
-        return X, Columns.of(X, type(self).__name__), number_of_rows(X)
+        return X, Columns.of(X, type(self).__name__, targets), number_of_rows(X)
 
     def _flags(self, columns: Columns) -> list[bool | None]:
         return categorical_flags(self.categorical_features, columns.labels)

@@ -70,7 +70,8 @@ class CSIDRegressor(TensorRegressor):
     interpolation : {"linear", "constant"}, default="linear"
         Interpolate the factors between levels, or take the nearest level as in the paper.
     categorical_features : "from_dtype", None, or array-like, default="from_dtype"
-        Which predictors are categorical. "from_dtype": columns of strings, booleans or categoricals. None: no column.
+        Which predictors are categorical. "from_dtype": columns of strings, booleans or unordered categoricals. None: no
+            column.
         Else names, positions or a boolean mask, in addition to columns of strings or booleans.
     missing : {"marginalize", "level"}, default="marginalize"
         Treatment of missing cells. "marginalize" averages over their distribution, as in the paper. "level" gives
@@ -240,8 +241,9 @@ class CSIDRegressor(TensorRegressor):
         Parameters
         ----------
         X : data frame (pandas, polars, Arrow) or array, (M, N)
-            NaN, None and null are missing cells. For data that does not fit into memory: `ParquetRows`, `Batches`, the
-            path of a Parquet file or folder, or an iterator of batches (X, y).
+            NaN, None and null are missing cells. Dates and times are numbers of days; ordered categories (of pandas, a
+            polars Enum) are numbers in this order. For data that does not fit into memory: `ParquetRows`, `Batches`,
+            the path of a Parquet file or folder, or an iterator of batches (X, y).
         y : array-like, (M,) or (M, K)
             If X is a path, the name of the target column, or several. None for other data out of memory.
         sample_weight : array-like (M,), optional

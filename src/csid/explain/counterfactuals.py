@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.encoding import Mode, OrdinalMode
 from csid.encoding.columns import is_table, read_columns
 from csid.explain.features import Feature, positions
 from csid.explain.nearest import Point, lowest_corner, nearest_point
@@ -196,7 +197,9 @@ class _Search:
             prediction, reached = self.goal.of_row(self.responses.predict(values))
             if reached or not any(spot.goes_on for spot in point.spots):
                 break
-        changes = {self.names[n]: (paths[n].start, value) for n, (value, _, cost) in places.items() if cost > 0.0}
+        moved = {n: (paths[n].start, value) for n, (value, _, cost) in places.items() if cost > 0.0}
+        modes = self.responses.fitted.encoding.modes
+        changes = {self.names[n]: _as_in_tables(modes[n], *values) for n, values in moved.items()}
         return Counterfactual(changes, prediction, sum(cost for _, _, cost in places.values()))
 
 
@@ -225,6 +228,11 @@ def _paths(responses: Responses, table: Any, features: Feature | Sequence[Featur
         n: path_of(encoding.modes[n], columns[n], position, encoding.marginals[n], fitted.n_samples, halves)
         for n, position in movable.items()
     }
+
+
+def _as_in_tables(mode: Mode, old: Any, new: Any) -> tuple[Any, Any]:
+    """Two values of a predictor, numbers that stand for words or dates as these."""
+    return (mode.value_of(old), mode.value_of(new)) if isinstance(mode, OrdinalMode) else (old, new)
 
 
 def _shown(value: Any) -> str:

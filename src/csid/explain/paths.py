@@ -82,12 +82,12 @@ def path_of(mode: Mode, column: Column, position: float, p: Array, n_rows: int, 
     """
     if isinstance(mode, CategoricalMode):
         return _category_path(mode, int(position), p)
-    value = float(column.numbers()[0])
+    value = float(column.numbers(mode.words)[0])
     G = len(mode.grid)
     mass = (n_rows * p[:G] + 1.0 / G) / (n_rows * p[:G].sum() + 1.0)
     below = np.cumsum(mass) - 0.5 * mass
     places = np.arange(G, dtype=np.float64)
-    if not mode.linear:
+    if not mode.linear or mode.words:
         own = int(position)
         return Path(value, mode.grid.tolist(), places, np.abs(below - below[own]), *[np.arange(G)] * 2)
     positions = np.unique(np.concatenate([places, [position], *(_middles(places) if halves else [])]))

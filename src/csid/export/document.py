@@ -17,6 +17,7 @@ predictors        for each column, in order, an object with its "name" and
 V, bias           K rows of R numbers, and K numbers
 targets           K names, or none
 missing           words that mark a missing cell in files
+normalise_text    whether texts are looked up in lower case, with single blanks and none at the ends
 posterior         null, or an object with
     ranks, weights    D numbers each
     bias, noise       D rows of K numbers
@@ -103,6 +104,7 @@ def document(model: ModelDescription) -> dict[str, Any]:
         "bias": model.bias.tolist(),
         "targets": list(model.targets),
         "missing": list(model.missing),
+        "normalise_text": model.normalise_text,
         "posterior": None if model.draws is None else _posterior(model.draws),
     }
     return members if model.classes is None else {**members, "classes": _classes(model.classes)}

@@ -27,6 +27,7 @@ class PredictorInClasses:
         rows = predictor.rows
         self.rows = [*rows.values(), predictor.missing] if isinstance(rows, dict) else rows
         self.places = type(predictor)(entries, [array("d", [level]) for level in range(entries["rows"])])
+        self.places.normalise_text = predictor.normalise_text
         self.n_levels: int = entries["missing"]
         self.bins: list[int] = in_classes["bins"]
         self.lifts: list[list[float]] = in_classes["lifts"]

@@ -26,7 +26,7 @@ import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from operator import mul
 from pathlib import Path
 from typing import Any, Protocol
@@ -57,12 +57,14 @@ class Number:
         self.date: bool = entries["date"]
         self.rows = rows
         self.missing: array[float] = rows[entries["missing"]]
+        self.normalise_text = False
 
     def row(self, value: Any) -> Iterable[float]:
         """The row of the factor at a value, between two levels or at the nearest."""
         if _is_missing(value):
             return self.missing
         if isinstance(value, str) and self.words:
+            value = _normalised(value) if self.normalise_text else value
             if value not in self.words:
                 return self.missing
             value = self.words[value]
@@ -94,6 +96,7 @@ class Category:
         self.rows: dict[Any, array[float]] = dict(zip(self.categories, rows))
         self.missing: array[float] = rows[entries["missing"]]
         self.unseen: array[float] = rows[entries["unseen"]]
+        self.normalise_text = False
 
     def row(self, value: Any) -> Iterable[float]:
         """The row of the factor for a category."""
@@ -103,7 +106,7 @@ class Category:
             raise ValueError(
                 f"column {self.name!r} holds {value!r}, but its categories are like {self.categories[0]!r}."
             )
-        return self.rows.get(value, self.unseen)
+        return self.rows.get(_normalised(value) if self.normalise_text else value, self.unseen)
 
     def parse(self, text: str) -> Any:
         """A cell of a file."""
@@ -133,6 +136,7 @@ class Model:
             end = start + R * one["rows"]
             factor = [numbers[at : at + R] for at in range(start, end, R)]
             self.predictors.append(Number(one, factor) if one["kind"] == "number" else Category(one, factor))
+            self.predictors[-1].normalise_text = entries["normalise_text"]
             start = end
         self.V = [array("d", row) for row in entries["V"]]
         self.bias: list[float] = entries["bias"]
@@ -246,17 +250,23 @@ def _single(t: float) -> float:
     return float(struct.unpack("f", struct.pack("f", t))[0])
 
 
+def _normalised(value: Any) -> Any:
+    """A text in lower case, with single blanks and none at the ends."""
+    return " ".join(value.split()).lower() if isinstance(value, str) else value
+
+
 def _is_missing(value: Any) -> bool:
     return value is None or value != value
 
 
 def _days(value: Any, column: str) -> float:
-    """Days since 1970, of a date or a text such as 2026-01-31 or 2026-01-31 12:00:00."""
+    """Days since 1970, in UTC, of a date or a text such as 2026-01-31 or 2026-01-31 12:00:00."""
     try:
         moment = datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
     except ValueError:
         raise ValueError(f"column {column!r} holds {value!r} where a date is expected, such as 2026-01-31.") from None
-    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() // 1 / 86400.0
+    in_utc = moment.replace(tzinfo=None) - (moment.utcoffset() or timedelta(0))
+    return (in_utc - datetime(1970, 1, 1)).total_seconds() / 86400.0
 
 
 def _parsed_number(text: str, column: str) -> float:
@@ -298,7 +308,7 @@ def _predict_file(model: Model, file: Iterable[str], coverage: float | None) -> 
     names = ["prediction"] if coverage is None else ["prediction", "lower", "upper"]
     K = len(model.bias)
     write(names if K == 1 else [f"{name}_{target}" for name in names for target in model.targets])
-    for number, cells in enumerate(table):
+    for number, cells in enumerate(table, start=1):
         try:
             row = {each.name: model.parse(each, cells.get(each.name)) for each in model.predictors}
             found = [model.predict(row), *(() if coverage is None else model.predict_interval(row, coverage))]

@@ -16,19 +16,21 @@ class Columns:
 
     estimator : name of the fitted class, for error messages.
     count : N; names : of the columns, None if the table had none.
+    targets : names of the outputs; none if y had no names.
     """
 
     estimator: str
     count: int
     names: tuple[str, ...] | None
+    targets: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Any, estimator: str) -> "Columns":
+    def of(cls, table: Any, estimator: str, targets: tuple[str, ...] = ()) -> "Columns":
         """The columns of a checked table."""
         stand_in = _stand_in(estimator)
         validate_data(stand_in, table, skip_check_array=True, reset=True)
         names = getattr(stand_in, "feature_names_in_", None)
-        return cls(estimator, int(stand_in.n_features_in_), None if names is None else tuple(names.tolist()))
+        return cls(estimator, int(stand_in.n_features_in_), None if names is None else tuple(names.tolist()), targets)
 
     @property
     def labels(self) -> list[str]:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from csid.encoding import CategoricalMode, Mode
 from csid.fitted.model import FittedModel, Model, fitted_model
-from csid.fitted.schema import Schema
 from csid.likelihoods.calibration import Calibration
 from csid.likelihoods.likelihood import Likelihood
 from csid.missing.level_pmf import LEAST_PROBABILITY, LevelPMF, quantiles_of_draws
@@ -25,7 +24,7 @@ class NumericPredictor:
     grid : (G,) increasing levels. Between two levels, a number takes the nearest or, if `linear`, interpolates between
         both. Beyond the outer levels it takes the outer level.
     rows : (G + 1, R) rows of the factor, one per level; the last is that of a missing cell.
-    words : ordered words of a file that stand for 0, 1, …; date : whether the file holds dates, which are days since
+    words : ordered words of a table that stand for 0, 1, …; date : whether the table holds dates, which are days since
         1970 here.
     """
 
@@ -127,6 +126,7 @@ class ModelDescription:
     V : (K, R); bias : (K,); draws : of a Bayesian model, else None.
     classes : for rows with missing or unseen cells, of a model with draws or a joint PMF; else None.
     targets : names of the outputs, if known; missing : words that mark a missing cell in a file.
+    normalise_text : whether texts are in lower case, with single blanks and none at the ends.
     """
 
     predictors: tuple[Predictor, ...]
@@ -136,6 +136,7 @@ class ModelDescription:
     targets: tuple[str, ...] = ()
     missing: tuple[str, ...] = ("",)
     classes: DescribedClasses | None = None
+    normalise_text: bool = False
 
 
 def description_of(model: Model) -> ModelDescription:
@@ -146,26 +147,18 @@ def description_of(model: Model) -> ModelDescription:
         raise ValueError(f"two columns are called {repeated!r}: rename one and fit again.")
     tensor = fitted.tensor
     predictors = tuple(map(_predictor, fitted.encoding.modes, tensor.factors, tensor.marginals))
-    plain = ModelDescription(predictors, tensor.V, tensor.bias, _draws(fitted), classes=_classes(fitted))
-    return plain if fitted.schema is None else _with_schema(plain, fitted.schema)
-
-
-def _with_schema(model: ModelDescription, schema: Schema) -> ModelDescription:
-    """A description with the ordered words, dates, targets and missing markers of the schema."""
-    columns = {column.name: column for column in schema.columns}
-    predictors = tuple(
-        replace(each, words=columns[each.name].order, date=columns[each.name].type == "date")
-        if isinstance(each, NumericPredictor) and each.name in columns
-        else each
-        for each in model.predictors
+    plain = ModelDescription(
+        predictors, tensor.V, tensor.bias, _draws(fitted), fitted.known_targets, classes=_classes(fitted)
     )
-    return replace(model, predictors=predictors, targets=schema.targets, missing=schema.missing)
+    schema = fitted.schema
+    return plain if schema is None else replace(plain, missing=schema.missing, normalise_text=schema.normalise_text)
 
 
 def _predictor(mode: Mode, A: Array, p: Array) -> Predictor:
     average = p @ A  # Eq. (12) and (13): the row of a missing cell, and of an unseen category
     if not isinstance(mode, CategoricalMode):
-        return NumericPredictor(mode.name, mode.grid, mode.linear, A if mode.missing_level else np.vstack([A, average]))
+        rows = A if mode.missing_level else np.vstack([A, average])
+        return NumericPredictor(mode.name, mode.grid, mode.linear, rows, mode.words, mode.date)
     categories = tuple(_category(value, mode.name) for value in mode.categories)
     return CategoricalPredictor(
         mode.name,

@@ -12,9 +12,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
 from csid.encoding import EncodedRows, Encoding, Missing
+from csid.fitted.accuracy import Accuracy
 from csid.fitted.columns import Columns
 from csid.fitted.posterior import Posterior
 from csid.fitted.schema import Schema, default_targets
+from csid.fitted.unseen import UnseenCounter, UnseenValues
 from csid.likelihoods.calibration import Calibration
 from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
@@ -48,11 +50,13 @@ class SamplingRecord:
 
     stacking_weights : of the priors; convergence : diagnostics by name.
     trace : for each chain (sweeps, Q), the monitored quantities, such as the noise scale of each output.
+    accuracy : on the held-out rows of the pilot; None without a pilot of the priors, and in the files of csid 0.1.
     """
 
     stacking_weights: dict[str, float]
     convergence: dict[str, float]
     trace: tuple[Array, ...]
+    accuracy: Accuracy | None = None
 
 
 @dataclass(frozen=True)
@@ -102,9 +106,14 @@ class FittedModel:
 
     @property
     def target_names(self) -> tuple[str, ...]:
-        """Names of the outputs: those of the data file, or y, or y1, y2, …"""
-        known = self.schema is not None and len(self.schema.targets) == self.n_outputs
-        return self.schema.targets if known and self.schema is not None else default_targets(self.n_outputs)
+        """Names of the outputs: those of y or of the data file, or y, or y1, y2, …"""
+        return self.known_targets or default_targets(self.n_outputs)
+
+    @property
+    def known_targets(self) -> tuple[str, ...]:
+        """Names of the outputs, if y or the data file has them; else none."""
+        names = self.columns.targets if self.schema is None else self.schema.targets
+        return names if len(names) == self.n_outputs else ()
 
     @cached_property
     def level_pmf(self) -> LevelPMF | None:
@@ -136,6 +145,12 @@ class FittedModel:
         table, n_rows = self.columns.checked(X)
         return self.encoding.encode(table, n_rows)
 
+    def unseen_values(self, X: Any) -> tuple[UnseenValues, ...]:
+        """The predictors of which the rows of a table have values that no training row had."""
+        counter = UnseenCounter(self.encoding)
+        counter.update(*self.columns.checked(X))
+        return counter.found()
+
     def means(self, X: Any, n_threads: int) -> Array:
         """Predictions (M, K) for the rows of a table. Missing and unseen cells are averaged over."""
         X, n_rows = self.columns.checked(X)
@@ -146,8 +161,8 @@ class FittedModel:
         if wrong.any():
             remedy = "a larger `ridge` or `smoothness`" if self.posterior is None else "a smaller `rank`"
             raise ArithmeticError(
-                f"the prediction overflows in row {int(np.argmax(wrong))}: the product of {self.columns.count} factors "
-                f"is too large. Fit with {remedy}, or with fewer predictors."
+                f"the prediction overflows in row {int(np.argmax(wrong)) + 1:,}: the product of {self.columns.count} "
+                f"factors is too large. Fit with {remedy}, or with fewer predictors."
             )
         return values
 

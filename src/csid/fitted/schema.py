@@ -42,6 +42,7 @@ class Schema:
     columns : the predictors; targets : the target columns; missing : markers of a missing cell.
     weight, group : columns with the sample weights, and with the groups of rows.
     ignored : columns that are not used.
+    normalise_text : whether texts that differ only in case or blanks are the same.
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -50,6 +51,7 @@ class Schema:
     weight: str | None = None
     group: str | None = None
     ignored: tuple[str, ...] = ()
+    normalise_text: bool = False
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

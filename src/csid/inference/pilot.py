@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from csid._kernels.threads import Workers
 from csid.data.table import LocalTable, Table, present
+from csid.fitted.accuracy import Accuracy, accuracy_of
 from csid.inference.jobs import ChainOptions, Job, Runner, model_of, new_job
 from csid.inference.stacking import chains_per_prior, largest_weights, stack_densities, stack_means
 from csid.inference.state import Chain
@@ -147,12 +148,14 @@ class PilotResult(NamedTuple):
 
     weights : (S,) stacking weights of the priors; error : (K,) held-out mean squared error, if known.
     imputation_factor : (K,) calibration factor of the spread of the draws at rows with missing cells.
+    accuracy : of the stacked predictions of the pilot, if it had held-out rows.
     """
 
     weights: Array
     calibration: Calibration
     error: Array | None
     imputation_factor: Array
+    accuracy: Accuracy | None = None
 
 
 class Trial(NamedTuple):
@@ -267,7 +270,9 @@ class Pilot:
         rows = self._versions(hide) if hide else np.flatnonzero(joined.incomplete)
         imputed = joined.take(rows)._replace(values=joined.hidden) if hide else joined.take(rows)
         factor = fit_imputation_factor(imputed.predictive(self.likelihood, of_draws), self.truth[rows], calibration)
-        return PilotResult(weights, calibration.times(narrower), error, factor)
+        widened = predictive.widened(np.where(joined.incomplete[:, None], factor, 1.0))
+        accuracy = accuracy_of(widened, self.truth, self.row_weights, self.likelihood, fractions)
+        return PilotResult(weights, calibration.times(narrower), error, factor, accuracy)
 
     def _versions(self, hide: int) -> NDArray[np.intp]:
         """For each version with hidden cells, the held-out row that it is a version of."""

@@ -54,10 +54,8 @@ class Calibration:
 
     def of(self, predictive: Mixture) -> Mixture:
         """The calibrated predictive distribution."""
-        mean = predictive.mean
-        factor = self.at(mean)
-        centres = mean + factor * (predictive.centres - mean)
-        return replace(predictive, centres=centres, scales=factor * predictive.scales)
+        factor = self.at(predictive.mean)
+        return replace(predictive.widened(factor), scales=factor * predictive.scales)
 
 
 def fit_calibration(predictive: Mixture, truth: Array, weights: Array | None = None) -> Calibration:
@@ -96,12 +94,11 @@ def fit_imputation_factor(predictive: Mixture, truth: Array, calibration: Calibr
     predictive : the predictive distribution of incomplete rows, whose draws impute missing cells; truth : (M, K).
     With few rows the factor is shrunk towards 1.
     """
-    mean = predictive.mean
     low, high = (np.full(truth.shape[1], sign * _LARGEST_LOG_FACTOR) for sign in (-1.0, 1.0))
     for _ in range(_BISECTIONS if len(truth) else 0):
         middle = 0.5 * (low + high)
-        widened = replace(predictive, centres=mean + np.exp(middle) * (predictive.centres - mean))
-        covered = (np.abs(calibration.of(widened).cdf(truth) - 0.5) <= 0.5 * _COVERAGE).mean(axis=0)
+        levels = calibration.of(predictive.widened(np.exp(middle))).cdf(truth)
+        covered = (np.abs(levels - 0.5) <= 0.5 * _COVERAGE).mean(axis=0)
         low, high = np.where(covered < _COVERAGE, middle, low), np.where(covered < _COVERAGE, high, middle)
     return np.asarray(np.exp(len(truth) / (len(truth) + _SHRINKAGE_ROWS) * 0.5 * (low + high)))
 

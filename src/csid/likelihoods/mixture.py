@@ -1,6 +1,6 @@
 """The predictive distribution of a new observation: a mixture over posterior draws."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -56,6 +56,16 @@ class Mixture:
     def variance(self) -> Array:
         """Variance (M, K) of a new observation."""
         return self.model_variance + self.noise_variance
+
+    def take(self, rows: NDArray[np.intp]) -> "Mixture":
+        """The distributions of some rows."""
+        scales = self.scales if self.scales.shape[1] == 1 else self.scales[:, rows]
+        return replace(self, centres=self.centres[:, rows], scales=scales)
+
+    def widened(self, factor: Array) -> "Mixture":
+        """The mixture with the deviations of its centres from their mean multiplied by a factor (M, K) or (K,)."""
+        mean = self.mean
+        return replace(self, centres=mean + factor * (self.centres - mean))
 
     def cdf(self, y: Array) -> Array:
         """Probability (M, K) that a new observation is at most y (M, K)."""

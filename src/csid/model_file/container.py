@@ -78,6 +78,13 @@ class Section:
             raise self.wrong(key, "is not a number")
         return float("nan") if value is None else float(value)
 
+    def numbers(self, key: str, count: int) -> list[float]:
+        """A list of `count` numbers, written as in `number`."""
+        values = self.items(key)
+        if len(values) != count:
+            raise self.wrong(key, f"has {len(values)} numbers, not {count}")
+        return [Section(self.path, f"{self.place}{key}.", {"": value}).number("") for value in values]
+
     def texts(self, key: str) -> list[str]:
         values = self._get(key, list, "a list of strings")
         if not all(isinstance(value, str) for value in values):

@@ -1,10 +1,11 @@
 """Convert files of earlier protocols to the current one.
 
 Protocol 1 (csid 0.1.0 before its release) used other names, and stored the likelihood as degrees of freedom. Protocol 2
-had no calibration of imputed cells.
+had no calibration of imputed cells, no names of outputs but those of the schema, and what numbers stand for, dates or
+ordered words, only in the schema.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,32 @@ def migrated(protocol: int, header: Mapping[str, Any], arrays: Packed) -> tuple[
     entries = dict(header)
     if protocol < 2:
         entries, arrays = _from_1_to_2(entries, arrays)
-    return entries, _from_2_to_3(arrays)
+    return _from_2_to_3(entries, arrays)
 
 
-def _from_2_to_3(arrays: Packed) -> Packed:
+def _from_2_to_3(new: dict[str, Any], arrays: Packed) -> tuple[dict[str, Any], Packed]:
     """Imputed cells are taken as calibrated."""
-    if "calibration.knots" not in arrays:
-        return arrays
-    return arrays | {"calibration.imputation_factor": np.ones(arrays["calibration.knots"].shape[:1])}
+    new["targets"] = []
+    schema = new.get("schema")
+    columns = schema.get("columns") if isinstance(schema, dict) else None
+    if isinstance(schema, dict):
+        new["schema"] = {**schema, "normalise_text": False}
+    if isinstance(new.get("predictors"), list):
+        new["predictors"] = [
+            _with_meaning(one, columns if isinstance(columns, list) else []) for one in new["predictors"]
+        ]
+    if "calibration.knots" in arrays:
+        arrays = arrays | {"calibration.imputation_factor": np.ones(arrays["calibration.knots"].shape[:1])}
+    return new, arrays
+
+
+def _with_meaning(predictor: Any, columns: Sequence[Any]) -> Any:
+    """A predictor with what its numbers stand for, by the columns of the schema."""
+    if not isinstance(predictor, dict) or predictor.get("kind") != "number":
+        return predictor
+    named = (one for one in columns if isinstance(one, dict) and one.get("name") == predictor.get("name"))
+    column = next(named, {})
+    return {**predictor, "words": column.get("order", []), "date": column.get("type") == "date"}
 
 
 def _from_1_to_2(new: dict[str, Any], arrays: Packed) -> tuple[dict[str, Any], Packed]:

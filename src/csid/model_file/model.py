@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.fitted.accuracy import Accuracy
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
@@ -58,6 +60,7 @@ def write_model(
         "estimator": fitted.estimator,
         "parameters": dict(parameters),
         "predictors": predictors,
+        "targets": list(fitted.columns.targets),
         "has_names": fitted.columns.names is not None,
         "likelihood": fitted.likelihood.as_json(),
         "missing": fitted.missing,
@@ -107,7 +110,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         has_stream = header.entries.get("stream") is not None  # missing in the first files
         stream = unpack_stream(tensor, header.section("stream"), arrays) if has_stream else None
     fitted = FittedModel(
-        columns=Columns(header.text("estimator"), len(encoding.modes), names),
+        columns=Columns(header.text("estimator"), len(encoding.modes), names, tuple(header.texts("targets"))),
         encoding=encoding,
         tensor=tensor,
         likelihood=likelihood,
@@ -143,6 +146,9 @@ def _pack_posterior(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
         "stacking_weights": record.stacking_weights,
         "convergence": {name: json_number(value) for name, value in record.convergence.items()},
     }
+    if record.accuracy is not None:
+        found = asdict(record.accuracy)
+        entries["accuracy"] = {"rows": found.pop("rows"), **{name: _json_numbers(each) for name, each in found.items()}}
     return entries, arrays
 
 
@@ -177,7 +183,17 @@ def _sampling_record(header: Section, arrays: Arrays) -> SamplingRecord:
         {name: weights.number(name) for name in weights.entries},
         {name: diagnostics.number(name) for name in diagnostics.entries},
         tuple(arrays.take(f"trace.{c}", (-1, -1)) for c in chains),
+        _accuracy(header.section("accuracy"), header.whole("outputs", 1)) if "accuracy" in header.entries else None,
     )
+
+
+def _accuracy(section: Section, outputs: int) -> Accuracy:
+    found = {name: np.array(section.numbers(name, outputs)) for name in ("r2", "rmse", "coverage")}
+    return Accuracy(section.whole("rows", 1), **found)
+
+
+def _json_numbers(values: NDArray[np.float64]) -> list[Any]:
+    return [json_number(value) for value in values.tolist()]
 
 
 def _likelihood(header: Section) -> Likelihood:

@@ -2,8 +2,9 @@
 
 import base64
 import binascii
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def unpack_pmf(encoding: Encoding, arrays: Arrays) -> JointPMF:
     modes, lifts = [], []
     for n, mode in enumerate(encoding.modes):
         if isinstance(mode, OrdinalMode):
-            mode = OrdinalMode(mode.name, _grid(arrays, f"pmf.grid.{n}"), False, False)
+            mode = replace(mode, grid=_grid(arrays, f"pmf.grid.{n}"), linear=False, missing_level=False)
         modes.append(mode)
         lifts.append(arrays.take(f"pmf.lift.{n}", (mode.n_levels, len(weights))))
         if (lifts[-1] <= 0.0).any():
@@ -141,7 +142,7 @@ def _own_levels(common: Mode, arrays: Arrays, name: str) -> Mode:
     grid = _grid(arrays, name)
     if not np.isin(grid, common.grid).all():
         raise arrays.wrong(name, "has levels that the model does not have")
-    return OrdinalMode(common.name, grid, common.linear, common.missing_level)
+    return replace(common, grid=grid)
 
 
 def _grid(arrays: Arrays, name: str) -> Array:
@@ -154,7 +155,9 @@ def _grid(arrays: Arrays, name: str) -> Array:
 def _pack_mode(mode: Mode) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": mode.name, "missing_level": mode.missing_level}
     if isinstance(mode, OrdinalMode):
-        return entry | {"kind": "number", "linear": mode.linear}
+        limits = {} if mode.limits is None else {"limits": list(mode.limits)}
+        meaning = {"words": list(mode.words), "date": mode.date}
+        return entry | {"kind": "number", "linear": mode.linear, **meaning, **limits}
     kind, values = _pack_categories(mode.categories)
     return entry | {"kind": "category", "type": kind, "categories": values}
 
@@ -162,7 +165,15 @@ def _pack_mode(mode: Mode) -> dict[str, Any]:
 def _unpack_mode(section: Section, arrays: Arrays, name_of_grid: str) -> Mode:
     kind, name, missing_level = section.text("kind"), section.text("name"), section.flag("missing_level")
     if kind == "number":
-        mode: Mode = OrdinalMode(name, _grid(arrays, name_of_grid), section.flag("linear"), missing_level)
+        mode: Mode = OrdinalMode(
+            name,
+            _grid(arrays, name_of_grid),
+            section.flag("linear"),
+            missing_level,
+            _unpack_limits(section),
+            tuple(section.texts("words")),
+            section.flag("date"),
+        )
     elif kind == "category":
         mode = CategoricalMode(name, _unpack_categories(section), missing_level)
     else:
@@ -170,6 +181,16 @@ def _unpack_mode(section: Section, arrays: Arrays, name_of_grid: str) -> Mode:
     if mode.n_levels > MOST_LEVELS:
         raise section.wrong("name", f"has {mode.n_levels} levels, more than {MOST_LEVELS}")
     return mode
+
+
+def _unpack_limits(section: Section) -> tuple[float, float] | None:
+    """The smallest and the largest training value; files of protocol 2 do not have them."""
+    if "limits" not in section.entries:
+        return None
+    low, high = section.numbers("limits", 2)
+    if not -math.inf < low <= high < math.inf:
+        raise section.wrong("limits", "are not two increasing numbers")
+    return low, high
 
 
 def _pack_categories(categories: Sequence[Any]) -> tuple[str, list[Any]]:

@@ -19,7 +19,7 @@ def unpack_schema(section: Section) -> Schema:
     )
     targets, missing, ignored = (tuple(section.texts(key)) for key in ("targets", "missing", "ignored"))
     weight, group = (section.text(key) if section.entries.get(key) is not None else None for key in ("weight", "group"))
-    return Schema(columns, targets, missing, weight, group, ignored)
+    return Schema(columns, targets, missing, weight, group, ignored, section.flag("normalise_text"))
 
 
 def _cell_format(column: Section) -> CellFormat:

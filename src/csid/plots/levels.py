@@ -1,10 +1,12 @@
 """Where the levels of a predictor are on an axis: numbers to scale, categories evenly spaced, missing cells apart."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axis import Axis, XAxis
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, num2date
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -26,9 +28,11 @@ class LevelAxis:
     """The levels of a predictor on an axis.
 
     shown : (S,) the levels that are drawn, without that of missing cells, in the order of their places.
-    places : (S,); labels : of categories, None for numbers; left_out : how many categories are not drawn.
+    places : (S,); labels : of categories and of words in order, None for numbers; left_out : how many categories are
+        not drawn.
     linear : whether the prediction is linear between two levels.
     missing : the level of missing cells, or None; missing_place, missing_half : its place and half its width.
+    date : whether places are days since 1970.
     """
 
     shown: NDArray[np.intp]
@@ -39,6 +43,7 @@ class LevelAxis:
     missing: int | None
     missing_place: float
     missing_half: float
+    date: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -66,15 +71,12 @@ class LevelAxis:
         if self.labels is not None:
             places, labels = self.places.tolist(), list(self.labels)
         else:
-            locator = MaxNLocator(
-                5, steps=[1, 2, 2.5, 5, 10], integer=bool((self.places == np.rint(self.places)).all())
-            )
-            axis.set_major_locator(locator)
+            low, high = self.places[[0, -1]]
+            ticks, label = self._ticks(axis, low, high)
             if self.missing is None:
                 return
-            low, high = self.places[[0, -1]]
-            places = [at for at in locator.tick_values(low, high) if low <= at <= high - _GAP * (high - low)]
-            labels = [number(place) for place in places]
+            places = [at for at in ticks if low <= at <= high - _GAP * (high - low)]
+            labels = label(places)
         if self.missing is not None:
             places, labels = [*places, self.missing_place], [*labels, "missing"]
         inches = axis.axes.bbox.width / axis.axes.figure.dpi
@@ -85,6 +87,19 @@ class LevelAxis:
         else:
             axis.set_ticks(places, labels=labels)
 
+    def _ticks(self, axis: Axis, low: float, high: float) -> tuple[Array, Callable[[Sequence[float]], list[str]]]:
+        """Give an axis round numbers or dates. Returns those between two places, and a function that labels them."""
+        if self.date:
+            by_date = AutoDateLocator(minticks=3, maxticks=7)
+            dates = ConciseDateFormatter(by_date)
+            axis.set_major_locator(by_date)
+            axis.set_major_formatter(dates)
+            return np.asarray(by_date.tick_values(num2date(low), num2date(high))), dates.format_ticks
+        whole = bool((self.places == np.rint(self.places)).all())
+        locator = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], integer=whole)
+        axis.set_major_locator(locator)
+        return np.asarray(locator.tick_values(low, high)), lambda places: [number(place) for place in places]
+
 
 def levels_of(mode: Mode, p: Array, effect: Array) -> LevelAxis:
     """The levels of a predictor with frequencies p, and the mean prediction at each.
@@ -93,10 +108,14 @@ def levels_of(mode: Mode, p: Array, effect: Array) -> LevelAxis:
     """
     n_known = len(mode.grid) if isinstance(mode, OrdinalMode) else len(mode.categories)
     missing = n_known if mode.n_levels > n_known else None
+    if isinstance(mode, OrdinalMode) and mode.words:
+        shown, words = np.arange(n_known), [short(word, 14) for word in mode.level_names[:n_known]]
+        return LevelAxis(shown, shown.astype(float), words, 0, False, missing, n_known + 0.3, 0.5)
     if isinstance(mode, OrdinalMode):
         span = float(mode.grid[-1] - mode.grid[0])
         apart = float(mode.grid[-1]) + (_GAP * span or 1.0)
-        return LevelAxis(np.arange(n_known), mode.grid, None, 0, mode.linear, missing, apart, 0.4 * _GAP * span or 0.4)
+        half = 0.4 * _GAP * span or 0.4
+        return LevelAxis(np.arange(n_known), mode.grid, None, 0, mode.linear, missing, apart, half, mode.date)
     shown = np.sort(np.argsort(-p[:n_known], kind="stable")[:_MOST_CATEGORIES])
     if any(isinstance(category, str) for category in mode.categories):
         shown = shown[np.argsort(effect[shown], kind="stable")]

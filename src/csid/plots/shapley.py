@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from csid.encoding import OrdinalMode
-from csid.encoding.columns import read_columns
+from csid.encoding.columns import Column, read_columns
+from csid.encoding.modes import date_of
 from csid.explain.shapley import shapley_values
 from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
 from csid.plots import panels
@@ -146,8 +147,17 @@ def beeswarm(model: Model, X: Any, *, output: Output = 0, most: int = 12, ax: Ax
 
 def _cells(X: Any) -> list[str]:
     """The cells of a table of one row, as text."""
-    values = [column.values()[0] for column in read_columns(X)]
-    return ["missing" if v is None else number(v) if isinstance(v, float) else short(v, 14) for v in values]
+    return [_cell(column) for column in read_columns(X)]
+
+
+def _cell(column: Column) -> str:
+    """The only cell of a column, as text."""
+    value = column.values()[0]
+    if value is None:
+        return "missing"
+    if column.is_date:
+        return str(date_of(value)).removesuffix(" 00:00:00")
+    return number(value) if isinstance(value, float) else short(value, 14)
 
 
 def _other_prediction(predicted: float, end: float) -> str:

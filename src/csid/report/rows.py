@@ -37,6 +37,6 @@ def _typical(mode: Mode, p: Array) -> float | int | None:
 
 def _cells(mode: Mode, column: Any, chosen: NDArray[np.intp]) -> Row:
     if isinstance(mode, OrdinalMode):
-        return [None if np.isnan(value) else value for value in column.numbers()[chosen].tolist()]
+        return [None if np.isnan(value) else value for value in column.numbers(mode.words)[chosen].tolist()]
     values, places = column.values(), {category: at for at, category in enumerate(mode.categories)}
     return [None if values[m] is None else places.get(values[m], -1) for m in chosen.tolist()]

@@ -13,7 +13,7 @@ from dask.dataframe.dispatch import make_meta
 from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from csid.data.checks import check_table, check_targets, check_weights, number_of_rows
+from csid.data.checks import check_table, check_targets, check_weights, number_of_rows, target_names
 from csid.data.cluster.cluster import Cluster
 from csid.data.weights import AS_GIVEN, WeightMeaning, WeightTotals, WeightUnit
 from csid.encoding.columns import read_columns
@@ -43,13 +43,14 @@ class PartitionColumns:
     """The columns that every partition must have.
 
     example : a table without rows; outputs : K; one_output : whether y is one-dimensional or has a single column.
-    weight_unit : of the sample weights.
+    weight_unit : of the sample weights; targets : names of the outputs, none if y has no names.
     """
 
     example: Any
     outputs: int
     one_output: bool
     weight_unit: WeightUnit = AS_GIVEN
+    targets: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> dict[str, str | None]:
@@ -73,10 +74,12 @@ class Partitions:
         if N == 0:
             raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required.")
         y = _partitioned_like(X, y, "y")
-        given = [] if sample_weight is None else _pieces(_partitioned_like(X, sample_weight, "sample_weight"))
+        given = [] if sample_weight is None else pieces(_partitioned_like(X, sample_weight, "sample_weight"))
         one_output = len(y.shape) == 1 or y.shape[1] == 1
-        columns = PartitionColumns(_example(X), 1 if one_output else int(y.shape[1]), one_output)
-        return cls(columns, _pieces(X), _pieces(y), given)
+        columns = PartitionColumns(
+            _example(X), 1 if one_output else int(y.shape[1]), one_output, targets=target_names(y)
+        )
+        return cls(columns, pieces(X), pieces(y), given)
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -159,9 +162,10 @@ def _partitioned_like(X: Any, other: Any, name: str) -> Any:
     return other
 
 
-def _pieces(collection: Any) -> list[Delayed]:
-    pieces = collection.to_delayed()
-    return list(pieces.ravel()) if isinstance(pieces, np.ndarray) else list(pieces)
+def pieces(collection: Any) -> list[Delayed]:
+    """The partitions of a collection."""
+    parts = collection.to_delayed()
+    return list(parts.ravel()) if isinstance(parts, np.ndarray) else list(parts)
 
 
 def _example(X: Any) -> Any:
@@ -213,6 +217,7 @@ def _kinds(X: Any) -> dict[str, str | None]:
         kind = {"f": "numbers", "i": "numbers", "u": "numbers", "b": "booleans"}.get(X.dtype.kind)
         return {str(n): kind for n in range(X.shape[1])}
     types = {nw.Boolean: "booleans", nw.String: "text", nw.Categorical: None, nw.Enum: None}
+    types |= {nw.Date: "dates", nw.Datetime: "dates", nw.Duration: "numbers"}
     return {name: "numbers" if dtype.is_numeric() else types.get(type(dtype)) for name, dtype in frame.schema.items()}
 
 

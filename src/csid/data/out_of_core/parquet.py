@@ -64,6 +64,7 @@ class ParquetRows(RowBatches):
         self.path, self.target, self.weight, self.folder = path, target, weight, folder
         self._data = _open_dataset(path)
         self._targets = [target] if isinstance(target, str) else list(target)
+        self.target_names = tuple(self._targets)
         special = [*self._targets, *([] if weight is None else [weight])]
         self.columns = list(columns) if columns is not None else self._others(special)
         known = self._data.schema.names
@@ -109,7 +110,7 @@ class ParquetRows(RowBatches):
                     for name in set(columns) & set(constants):
                         table = table.append_column(name, pa.repeat(constants[name], count))
                     if count:
-                        yield f"{fragment.path}, rows {row} to {row + count - 1}", table.select(columns)
+                        yield f"{fragment.path}, rows {row + 1:,} to {row + count:,}", table.select(columns)
                     row += count
 
     def _check(self, fragment: Any) -> dict[str, pa.Scalar]:

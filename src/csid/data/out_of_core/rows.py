@@ -37,6 +37,9 @@ class RowBatches(ABC):
     folder: str | PathLike[str] | None = None
     """Where code files go during a fit. None for the system's folder for temporary files."""
 
+    target_names: tuple[str, ...] = ()
+    """Names of the outputs; none if they are not known."""
+
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
         """All rows, batch by batch."""

@@ -1,0 +1,55 @@
+"""How good a Bayesian fit is, estimated on the held-out rows of its pilot."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csid.likelihoods.likelihood import Likelihood
+from csid.likelihoods.mixture import Mixture
+
+Array = NDArray[np.float64]
+
+COVERAGE = 0.9
+"""The probability of the intervals whose coverage is estimated."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Metrics (K,) of each output on held-out rows, in the units of y.
+
+    rows : the number of held-out rows; coverage : the fraction of them inside 90 % intervals.
+    r2 : NaN where the held-out targets are constant.
+    """
+
+    rows: int
+    r2: Array
+    rmse: Array
+    coverage: Array
+
+    def in_units(self, scale: Array) -> "Accuracy":
+        """The same metrics for targets that were divided by `scale` (K,)."""
+        return replace(self, rmse=scale * self.rmse)
+
+
+def accuracy_of(
+    predictive: Mixture, truth: Array, weights: Array, likelihood: Likelihood, noise_fractions: Array | None = None
+) -> Accuracy:
+    """The accuracy of predictive distributions that are not yet calibrated, at true targets (R, K).
+
+    Each half of the rows is covered by intervals that are calibrated on the other half.
+
+    weights : (R,) of the rows; noise_fractions : (R, K) weights of the rows in the calibration, all 1 by default.
+    """
+    of_rows = np.ones(truth.shape) if noise_fractions is None else noise_fractions
+    error = np.average((truth - predictive.mean) ** 2, axis=0, weights=weights)
+    mean = np.average(truth, axis=0, weights=weights)
+    variance = np.average((truth - mean) ** 2, axis=0, weights=weights)
+    r2 = np.where(variance > 0.0, 1.0 - error / np.where(variance > 0.0, variance, 1.0), np.nan)
+    inside = np.empty(truth.shape)
+    every = np.arange(len(truth))
+    for own, other in ((every[::2], every[1::2]), (every[1::2], every[::2])):
+        calibration = likelihood.fit_calibration(predictive.take(other), truth[other], of_rows[other])
+        below = calibration.of(predictive.take(own)).cdf(truth[own])
+        inside[own] = np.abs(below - 0.5) <= 0.5 * COVERAGE
+    return Accuracy(len(truth), r2, np.sqrt(error), np.average(inside, axis=0, weights=weights))
