@@ -35,11 +35,16 @@ def make(
     schema: "Schema",
     execution: Execution,
     parameters: Sequence[str] = (),
+    ordinal: Sequence[str] | None = None,
     progress: bool = False,
 ) -> "CSIDRegressor | BayesianCSIDRegressor":
-    """An estimator to fit. parameters : `name=value` of --set; progress : whether its fit shows a progress bar."""
+    """An estimator to fit.
+
+    parameters : `name=value` of --set; ordinal : of --ordinal; progress : whether its fit shows a progress bar.
+    """
     from csid import BayesianCSIDRegressor, CSIDRegressor
     from csid.cli.columns import categorical_names
+    from csid.cli.whole_numbers import kept_numbers
 
     common: dict[str, Any] = {
         "categorical_features": categorical_names(schema),
@@ -52,6 +57,9 @@ def make(
         model = CSIDRegressor(**common)
     else:
         model = BayesianCSIDRegressor(effort=effort.value, **common)
+        kept = kept_numbers(schema, ordinal or [])
+        if kept:
+            model.set_params(whole_numbers=dict.fromkeys(kept, "number"))
     legal = set(model.get_params()) - set(common)
     for text in parameters:
         name, _, value = text.partition("=")
@@ -73,6 +81,7 @@ def fit(
     """Fit a model to rows of a file. Return whether it was interrupted, and keeps the draws made before."""
     from csid import InterruptedFitWarning
     from csid.cli.labelled_rows import LabelledRows
+    from csid.cli.whole_numbers import with_kinds
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -80,7 +89,7 @@ def fit(
             model.fit(rows.X, rows.y, sample_weight=rows.weights)
         else:
             model.fit(rows)
-    model.fitted_ = replace(model.fitted_, schema=schema)
+    model.fitted_ = replace(model.fitted_, schema=with_kinds(schema, model.fitted_))
     for each in caught:
         terminal.note(str(each.message))
     return any(issubclass(each.category, InterruptedFitWarning) for each in caught)

@@ -54,6 +54,7 @@ def run(
     from csid.cli.memory import is_large
     from csid.cli.metrics import metric_rows
     from csid.cli.training import Training, TrainingFile, read_in_memory, read_out_of_core
+    from csid.cli.whole_numbers import note
     from csid.fitted.metrics import metrics
 
     terminal = execution.display.terminal()
@@ -63,8 +64,8 @@ def run(
     training: Training[LabelledRows] | Training[FileRows]
     training = read_out_of_core(file) if streamed else read_in_memory(file)
     terminal.note_table(training.title, training.columns)
-    for note in training.notes:
-        terminal.note(note)
+    for each in training.notes:
+        terminal.note(each)
     rows, held_out = training.rows, None
     if model.holdout:
         if isinstance(rows, FileRows):
@@ -74,7 +75,13 @@ def run(
             )
         rows, held_out = rows.split(model.holdout, execution.seed)
     estimator = make(
-        model.estimator, model.effort, training.schema, execution, model.set_ or [], terminal.shows_progress
+        model.estimator,
+        model.effort,
+        training.schema,
+        execution,
+        model.set_ or [],
+        columns.ordinal,
+        terminal.shows_progress,
     )
     interrupted = fit(estimator, rows, training.schema, terminal)
     estimator.save(path)
@@ -88,6 +95,8 @@ def run(
         document["held_out"] = found
         terminal.table(f"Metrics on {len(held_out.y):,} held-out rows", metric_rows(found))
     terminal.result(document | summary(estimator))
+    if (decided := note(estimator.fitted_)) is not None:
+        terminal.note(decided)
     terminal.say(
         f"wrote {path}: {document['rows']:,} rows, {document['predictors']} predictors. "
         f"Next: csid predict {path} NEW.csv, csid explain {path}"

@@ -7,7 +7,10 @@ if TYPE_CHECKING:
 
 
 def summary(model: "CSIDRegressor | BayesianCSIDRegressor") -> dict[str, Any]:
-    """Observation noise, stacking weights and convergence of a Bayesian fit; sweeps and rank of least squares."""
+    """Observation noise, stacking weights and convergence of a Bayesian fit; sweeps and rank of least squares.
+
+    Of a Bayesian fit also what its predictors of few whole numbers are, if there are any.
+    """
     from csid import BayesianCSIDRegressor
     from csid.fitted.model import SamplingRecord
 
@@ -19,5 +22,6 @@ def summary(model: "CSIDRegressor | BayesianCSIDRegressor") -> dict[str, Any]:
                 prior: weight for prior, weight in fitted.training.stacking_weights.items() if weight > 0.0
             },
             "convergence": fitted.training.convergence,
+            **({"whole_numbers": dict(fitted.training.whole_numbers)} if fitted.training.whole_numbers else {}),
         }
     return {"sweeps": fitted.n_iter, "rank": fitted.tensor.rank}

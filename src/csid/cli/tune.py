@@ -64,7 +64,7 @@ def run(
         terminal.note(note)
 
     def estimator(**parameters: Any) -> "CSIDRegressor | BayesianCSIDRegressor":
-        made = make(search.estimator, search.effort, training.schema, execution)
+        made = make(search.estimator, search.effort, training.schema, execution, ordinal=columns.ordinal)
         made.set_params(**parameters)
         return made
 

@@ -135,6 +135,7 @@ def _pack_posterior(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
         "chains": len(record.trace),
         "stacking_weights": record.stacking_weights,
         "convergence": {name: json_number(value) for name, value in record.convergence.items()},
+        "whole_numbers": dict(record.whole_numbers),
     }
     return entries, arrays
 
@@ -162,7 +163,19 @@ def _sampling_record(header: Section, arrays: Arrays) -> SamplingRecord:
         {name: weights.number(name) for name in weights.entries},
         {name: diagnostics.number(name) for name in diagnostics.entries},
         tuple(arrays.take(f"trace.{c}", (-1, -1)) for c in chains),
+        _whole_numbers(header),
     )
+
+
+def _whole_numbers(header: Section) -> dict[str, str]:
+    if "whole_numbers" not in header.entries:  # not in the first files
+        return {}
+    section = header.section("whole_numbers")
+    found = {name: section.text(name) for name in section.entries}
+    for name, kind in found.items():
+        if kind not in ("number", "category"):
+            raise section.wrong(name, f"is {kind!r}, neither 'number' nor 'category'")
+    return found
 
 
 def _likelihood(header: Section) -> Likelihood:
