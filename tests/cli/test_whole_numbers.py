@@ -33,9 +33,7 @@ def _kinds(csid: Run, *options: str) -> dict[str, str]:
 def test_the_decision_is_told_shown_and_kept(csid: Run, sales: Path, tmp_path: Path) -> None:
     fitted = csid("fit", sales, "--target", "sales", *QUICK)
     assert fitted.code == 0
-    assert (
-        "'shop' treated as categories, which predict held-out rows better; 'rooms' treated as numbers" in fitted.notes
-    )
+    assert "Columns of few whole numbers: 'shop' treated as categories; 'rooms' treated as numbers." in fitted.notes
     assert "--categorical NAME, --ordinal NAME" in fitted.notes
     document = csid("info", "sales.csid", "--json").document
     assert document["training"]["whole_numbers"] == KINDS

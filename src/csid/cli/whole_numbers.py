@@ -37,8 +37,8 @@ def note(fitted: FittedModel) -> str | None:
     if not kinds:
         return None
     found = [
-        f"{_listed([name for name, own in kinds.items() if own == kind])} treated as {words}"
-        for kind, words in (("category", "categories, which predict held-out rows better"), ("number", "numbers"))
+        f"{_listed([name for name, own in kinds.items() if own == kind])} treated as {plural}"
+        for kind, plural in (("category", "categories"), ("number", "numbers"))
         if kind in kinds.values()
     ]
     return f"Columns of few whole numbers: {'; '.join(found)}. To decide yourself: --categorical NAME, --ordinal NAME."
