@@ -358,3 +358,16 @@ def test_scores_are_the_standardised_values_of_levels() -> None:
 def test_scores_of_levels_far_off_are_cut_off() -> None:
     encoding, _ = fit(pd.DataFrame({"x": [*np.linspace(0.0, 1.0, 99), 1e6]}), levels=100)
     assert encoding.standardised_levels[0].max() == 4.0
+
+
+@given(seeds, st.booleans())
+def test_numbers_are_looked_up_as_their_categories_are(seed: int, missing_level: bool) -> None:
+    """An array of numbers and the list of its values have the same codes, whatever the order of the categories."""
+    rng = np.random.default_rng(seed)
+    categories = rng.permutation([-3, 0, 1.5, 2, 7, 2**40])[: rng.integers(1, 7)]
+    mode = CategoricalMode("c", tuple(int(c) if c.is_integer() else c for c in categories.tolist()), missing_level)
+    values = np.append(rng.choice([-3, 0, 1.5, 2, 7, 2**40, 9, -0.0], 30), [np.nan, 1e300])
+    codes = np.empty((2, len(values)), np.uint8)
+    for column, filled in zip((values, Column("c", values).values()), codes, strict=True):
+        mode.encode(Column("c", column), filled, None)
+    assert_array_equal(*codes)

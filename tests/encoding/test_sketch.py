@@ -168,3 +168,23 @@ def test_moments_in_parts_are_those_of_all_rows(seed: int, scale: float, edges: 
     centre, scales = centre_and_scale(targets, weights)
     assert_allclose(whole.centre_and_scale()[0], centre, rtol=1e-10, atol=1e-12 * scale)
     assert_allclose(whole.centre_and_scale()[1], scales, rtol=1e-10)
+
+
+def test_the_categories_of_whole_numbers_are_those_of_the_whole_table() -> None:
+    rng = np.random.default_rng(0)
+    X = table(rng, 300)
+    X["gaps"] = np.where(rng.random(300) < 0.2, np.nan, rng.integers(-2, 3, 300))
+    X["later"] = np.append(np.zeros(299), 0.5)
+    sketch = sketched(X, [100, 180])
+    found = sketch.whole_numbers(7)
+    assert list(found) == [1, 4]
+    assert_array_equal(found[4], [-2, -1, 0, 1, 2])
+    assert list(sketch.whole_numbers(6)) == [4]
+    levels = Levels(32, "linear", "level")
+    flags = [True if n in found else None for n in range(6)]
+    whole, _ = fit_encoding(X, 300, list(X), np.ones(300), np.arange(300), levels, flags)
+    given = counted(sketch.as_categories(found), X, [100, 180], levels)
+    assert given.modes[1:5] == whole.modes[1:5]
+    assert [mode.n_ordered for mode in sketch.modes(levels)][4] == 5
+    for p, q in zip(given.marginals, whole.marginals, strict=True):
+        assert_allclose(p, q)

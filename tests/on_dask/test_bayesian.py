@@ -7,6 +7,7 @@ import dask
 import dask.array as da
 import dask.dataframe
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -202,3 +203,17 @@ def test_several_numbers_of_levels_come_together_on_common_ones(monkeypatch: pyt
     for p, q in zip(model.encoding_.marginals, expected.marginals, strict=True):
         assert_allclose(p, q, rtol=1e-12)
     assert model.score(X, X[:, 0] * X[:, 1]) > 0.99
+
+
+def test_whole_numbers_become_categories_on_every_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "_MOST_SAMPLED", 450)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(-1, 1, 600), "shop": rng.integers(1, 41, 600), "rooms": rng.integers(1, 9, 600)})
+    y = X.a + np.random.default_rng(5).standard_normal(41)[X.shop] + 0.1 * X.rooms + 0.5 * rng.standard_normal(600)
+    parameters = {"rank": 3, "effort": "fast", "prior": "medium", "n_chains": 2, "random_state": 0}
+    lazy = [dask.dataframe.from_pandas(part, npartitions=3) for part in (X, y.rename("y"))]
+    model = DaskBayesianCSIDRegressor(**parameters).fit(*lazy)
+    assert model.whole_numbers_ == {"shop": "category", "rooms": "number"}
+    assert model.levels_["shop"] == list(range(1, 41))
+    residual = y - model.predict(X)
+    assert residual.std() < 0.6

@@ -73,3 +73,17 @@ def test_students_t_gives_the_same_posterior_from_other_random_numbers() -> None
     assert_allclose(other.noise_, one.noise_, rtol=0.25)
     apart = np.sqrt(np.mean((other.predict(X[PREDICTORS]) - one.predict(X[PREDICTORS])) ** 2))
     assert apart < 0.05 * X["y"].std()  # the targets have no noise, and gaps are not taken for noise
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_whole_numbers_are_what_they_are_in_memory(tmp_path: Path) -> None:
+    X, rng = table(600, missing=0.0), np.random.default_rng(0)
+    X["shop"] = rng.integers(1, 41, 600)
+    X["rooms"] = rng.integers(1, 9, 600)
+    X["y"] = X.a + np.random.default_rng(5).standard_normal(41)[X.shop] + 0.1 * X.rooms + 0.5 * rng.standard_normal(600)
+    names = ["a", "shop", "rooms", "y"]
+    one = model(prior="medium").fit(X[names[:-1]], X["y"])
+    other = model(prior="medium").fit(written(X[names], tmp_path), "y")
+    assert one.whole_numbers_ == other.whole_numbers_ == {"shop": "category", "rooms": "number"}
+    assert one.levels_["shop"] == other.levels_["shop"]
+    assert_allclose(one.predict(X[names[:-1]]), other.predict(X[names[:-1]]), rtol=1e-4, atol=1e-4)

@@ -35,16 +35,18 @@ def make(
     schema: "Schema",
     execution: Execution,
     parameters: Sequence[str] = (),
+    ordinal: Sequence[str] | None = None,
     progress: bool = False,
     counts: bool = False,
 ) -> "CSIDRegressor | BayesianCSIDRegressor":
     """An estimator to fit.
 
-    parameters : `name=value` of --set; progress : whether its fit shows a progress bar; counts : whether sample weights
-        are counts.
+    parameters : `name=value` of --set; ordinal : of --ordinal.
+    progress : whether its fit shows a progress bar; counts : whether sample weights are counts.
     """
     from csid import BayesianCSIDRegressor, CSIDRegressor
     from csid.cli.columns import categorical_names
+    from csid.cli.whole_numbers import kept_numbers
 
     common: dict[str, Any] = {
         "categorical_features": categorical_names(schema),
@@ -58,6 +60,9 @@ def make(
         model = CSIDRegressor(**common)
     else:
         model = BayesianCSIDRegressor(effort=effort.value, **common)
+        kept = kept_numbers(schema, ordinal or [])
+        if kept:
+            model.set_params(whole_numbers=dict.fromkeys(kept, "number"))
     legal = set(model.get_params()) - set(common)
     for text in parameters:
         name, _, value = text.partition("=")
@@ -82,6 +87,7 @@ def fit(
     """
     from csid import InterruptedFitWarning
     from csid.cli.labelled_rows import LabelledRows
+    from csid.cli.whole_numbers import with_kinds
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -89,7 +95,7 @@ def fit(
             model.fit(rows.X, rows.y, sample_weight=rows.weights)
         else:
             model.fit(rows)
-    model.fitted_ = replace(model.fitted_, schema=schema)
+    model.fitted_ = replace(model.fitted_, schema=with_kinds(schema, model.fitted_))
     if terminal is not None:
         for each in caught:
             terminal.note(str(each.message))

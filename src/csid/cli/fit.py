@@ -56,6 +56,7 @@ def run(
     from csid.cli.memory import is_large
     from csid.cli.metrics import metric_rows
     from csid.cli.training import Training, TrainingFile, read_in_memory, read_out_of_core
+    from csid.cli.whole_numbers import note
     from csid.fitted.metrics import metrics
 
     terminal = execution.display.terminal()
@@ -74,6 +75,7 @@ def run(
         schema,
         execution,
         model.set_ or [],
+        columns.ordinal,
         terminal.shows_progress,
         columns.counts,
     )
@@ -101,6 +103,8 @@ def run(
     estimator.save(path)
     document |= {"rows": estimator.n_samples_ if isinstance(rows, FileRows) else len(rows.y), **summary(estimator)}
     terminal.result(document)
+    if (decided := note(estimator.fitted_)) is not None:
+        terminal.note(decided)
     for line in accuracy_lines(document):
         terminal.say(line)
     terminal.say(

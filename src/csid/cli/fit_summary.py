@@ -12,8 +12,8 @@ _MOST_IMPORTANT = 3
 def summary(model: "CSIDRegressor | BayesianCSIDRegressor") -> dict[str, Any]:
     """How good the fit is, the most important predictors, and how the fit went.
 
-    Of a Bayesian fit: accuracy on the held-out rows of the pilot, observation noise, stacking weights and convergence;
-    of least squares: sweeps and rank.
+    Of a Bayesian fit: accuracy on the held-out rows of the pilot, observation noise, stacking weights, convergence, and
+    what its predictors of few whole numbers are, if there are any; of least squares: sweeps and rank.
     """
     from csid import BayesianCSIDRegressor
     from csid.fitted.model import SamplingRecord
@@ -30,6 +30,7 @@ def summary(model: "CSIDRegressor | BayesianCSIDRegressor") -> dict[str, Any]:
                 prior: weight for prior, weight in fitted.training.stacking_weights.items() if weight > 0.0
             },
             "convergence": fitted.training.convergence,
+            **({"whole_numbers": dict(fitted.training.whole_numbers)} if fitted.training.whole_numbers else {}),
         }
     return {**important, "sweeps": fitted.n_iter, "rank": fitted.tensor.rank}
 

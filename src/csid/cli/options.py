@@ -62,7 +62,11 @@ class ColumnOptions(NamedTuple):
         typer.Option(help="Column (or pattern of columns) to treat as categorical. May be repeated."),
     ] = None
     ordinal: Annotated[
-        list[str] | None, typer.Option(help="Text column with ordered values: size=S,M,L. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Text column with ordered values: size=S,M,L. Column of few whole numbers to keep as numbers: floor. "
+            "May be repeated."
+        ),
     ] = None
     ignore: Annotated[
         list[str] | None,

@@ -66,7 +66,8 @@ def run(
     terminal.note_all(training.notes)
 
     def estimator(**parameters: Any) -> "CSIDRegressor | BayesianCSIDRegressor":
-        made = make(search.estimator, search.effort, training.schema, execution, counts=columns.counts)
+        schema, ordinal, counts = training.schema, columns.ordinal, columns.counts
+        made = make(search.estimator, search.effort, schema, execution, ordinal=ordinal, counts=counts)
         made.set_params(**parameters)
         return made
 

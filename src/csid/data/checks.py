@@ -3,7 +3,7 @@
 Errors name the column, row or parameter, what was found, and what to do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,24 @@ def categorical_flags(categorical_features: Any, names: Sequence[str]) -> list[b
         else:
             raise ValueError(f"categorical_features holds {item!r}: give column names, or positions from 0 to {N - 1}.")
     return flags
+
+
+def flags_with_kinds(flags: Sequence[bool | None], kinds: Mapping[str, str], names: Sequence[str]) -> list[bool | None]:
+    """Flags of `categorical_flags`, with the kinds ("number" or "category") that `whole_numbers` gives by name."""
+    found = list(flags)
+    for name, kind in kinds.items():
+        if name not in names:
+            raise ValueError(f"whole_numbers names {name!r}, but X has the columns {_shortened(names)}.")
+        if kind not in ("number", "category"):
+            raise ValueError(f"whole_numbers is {kind!r} for {name!r}: give 'number' or 'category'.")
+        n = list(names).index(name)
+        if flags[n] is not None and flags[n] != (kind == "category"):
+            declared = "a category" if flags[n] else "a number"
+            raise ValueError(
+                f"whole_numbers is {kind!r} for {name!r}, but categorical_features makes it {declared}: give it once."
+            )
+        found[n] = kind == "category"
+    return found
 
 
 def smoothness_per_mode(smoothness: Any, names: Sequence[str]) -> tuple[float, ...]:

@@ -4,9 +4,9 @@ Rows in memory are a `LocalTable`, rows read in batches from files a `DiskTable`
 Dask collections a `ClusterTable` (`cluster/table.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from csid.data.problem import Problem
 from csid.data.samples import HeldOutSamples
 from csid.data.weights import AS_GIVEN, WeightUnit
 from csid.encoding import EncodedRows, Encoding, Levels, Moments, column_threads, fit_encoding, refine
+from csid.encoding.columns import read_columns
+from csid.encoding.modes import few_whole_numbers
 from csid.tensor.cells import Cells
 
 Array = NDArray[np.float64]
@@ -47,6 +49,9 @@ class TableHeader(NamedTuple):
 
     def standardised(self, targets: Array) -> Array:
         return np.asarray((targets - self.centre) / self.scale)
+
+    def as_categories(self, columns: Collection[int]) -> "TableHeader":
+        return self._replace(flags=[True if n in columns else flag for n, flag in enumerate(self.flags)])
 
 
 class EncodedTable(NamedTuple):
@@ -90,6 +95,15 @@ class Table(Protocol):
 
     def first(self, count: int) -> "LocalTable":
         """`count` training rows, the same in every call."""
+
+    def whole_numbers(self, most: int) -> dict[int, Array]:
+        """The distinct values of each predictor whose numbers are all whole, and at most `most`, by its position.
+
+        Without predictors that the user has declared numbers or categories.
+        """
+
+    def as_categories(self, columns: Collection[int]) -> Self:
+        """The same rows with the whole numbers of these predictors as categories."""
 
     def release(self) -> None:
         """Free encoded rows on a cluster."""
@@ -151,6 +165,17 @@ class LocalTable:
 
     def first(self, count: int) -> "LocalTable":
         return self.take(np.arange(min(count, len(self))))
+
+    def whole_numbers(self, most: int) -> dict[int, Array]:
+        some, found = self.train if len(self.held_out) else None, {}
+        for n, (column, flag) in enumerate(zip(read_columns(self.X), self.header.flags, strict=True)):
+            values = few_whole_numbers(column, some, most) if flag is None and column.is_numeric else None
+            if values is not None:
+                found[n] = values
+        return found
+
+    def as_categories(self, columns: Collection[int]) -> Self:
+        return replace(self, header=self.header.as_categories(columns))
 
     def release(self) -> None:
         """Nothing to free: encoded rows are in memory."""

@@ -18,6 +18,7 @@ Missing = Literal["marginalize", "level"]
 
 _SEARCHED_TOGETHER = 256
 _SECONDS_PER_DAY = 86_400
+_FIRST_ROWS = 1_000
 
 MOST_LEVELS = 65_535
 """Codes have at most 16 bits, and one code is reserved for missing cells."""
@@ -119,12 +120,26 @@ class CategoricalMode:
             levels[None] = len(self.categories)
         return levels
 
+    @cached_property
+    def _numbers(self) -> Array | None:
+        """The categories as numbers; None for text."""
+        return None if isinstance(next(iter(self.categories), ""), str | bytes) else np.array(self.categories, float)
+
     def encode(self, column: Column, codes: NDArray[Any], fractions: NDArray[Any] | None, steps: int = 0) -> None:
         """Fill a column of codes."""
+        if column.is_numeric and self._numbers is not None:
+            codes[:] = self._levels_of_numbers(column.numbers(), self._numbers)
+            return
         levels, unseen = self._level_of, self.n_levels
         values = column.values()
         self._check_type(column.label, values)
         codes[:] = [levels.get(value, unseen) for value in values]
+
+    def _levels_of_numbers(self, values: Array, categories: Array) -> NDArray[np.intp]:
+        order = np.argsort(categories)
+        at = np.minimum(np.searchsorted(categories, values, sorter=order), len(categories) - 1)
+        levels = np.where(categories[order[at]] == values, order[at], self.n_levels)
+        return np.where(np.isnan(values), len(categories), levels) if self.missing_level else levels
 
     def _check_type(self, label: str, values: list[Any]) -> None:
         """Reject numbers in place of text, or text in place of numbers: every value would be an unseen category."""
@@ -167,6 +182,9 @@ def date_of(days: float) -> Any:
 
 def categories_of(column: Column, train: NDArray[np.intp] | None) -> tuple[set[Any], bool]:
     """The distinct values of a category in the training rows, and whether any of these is missing."""
+    if column.is_numeric:
+        observed, _, any_missing = numbers_of(column, train, None)
+        return set(Column(column.label, np.unique(observed)).values()), any_missing
     values = column.values()
     seen = set(values if train is None else [values[m] for m in train])
     return seen - {None}, None in seen
@@ -181,6 +199,16 @@ def numbers_of(
     if not absent.any():
         return numbers, weights, False
     return numbers[~absent], None if weights is None else weights[~absent], True
+
+
+def few_whole_numbers(column: Column, train: NDArray[np.intp] | None, most: int) -> Array | None:
+    """The distinct values of a numeric column if all are whole and there are at most `most`; None otherwise."""
+    observed, _, _ = numbers_of(column, train, None)
+    for part in (observed[:_FIRST_ROWS], observed):  # most columns have more values than that in their first rows
+        values = np.unique(part)
+        if len(values) > most or (values != np.floor(values)).any():
+            return None
+    return values
 
 
 def categorical_mode(name: str, label: str, seen: set[Any], any_missing: bool, missing: Missing) -> CategoricalMode:

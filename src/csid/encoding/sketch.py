@@ -5,7 +5,8 @@ values the sketch is exact. Sketches of equally many parts are merged like the b
 rows takes part in only log M merges.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -94,6 +95,20 @@ class ColumnSketch:
         mode = ordinal_mode(name, *self.points, self.any_missing, levels, interpolation, missing)
         return replace(mode, limits=self.limits, words=self.order, date=self.is_date)
 
+    def whole_numbers(self, most: int) -> Array | None:
+        """As `few_whole_numbers`; None if the user has declared the column a number or a category."""
+        if self.is_category or self.categorical is not None:
+            return None
+        values, _ = self.points
+        return values if len(values) <= most and (values == np.floor(values)).all() else None
+
+    def as_category(self) -> "ColumnSketch":
+        """The sketch of the same column with its whole numbers as categories."""
+        other = ColumnSketch(self.label, categorical=True)
+        other.is_category, other.any_missing = True, self.any_missing
+        other.categories = set(map(int, self.points[0].tolist()))
+        return other
+
     @property
     def points(self) -> Points:
         """The sorted values seen, or weighted means of neighbouring ones, and their masses."""
@@ -165,6 +180,17 @@ class TableSketch:
         for own, more in zip(self.columns, other.columns, strict=True):
             own.merge(more)
         return self
+
+    def whole_numbers(self, most: int) -> dict[int, Array]:
+        """The distinct values of each predictor that holds few whole numbers, by its position."""
+        found = {n: column.whole_numbers(most) for n, column in enumerate(self.columns)}
+        return {n: values for n, values in found.items() if values is not None}
+
+    def as_categories(self, columns: Collection[int]) -> "TableSketch":
+        """The sketch of the same rows with the whole numbers of these predictors as categories."""
+        other = copy(self)
+        other.columns = [sketch.as_category() if n in columns else sketch for n, sketch in enumerate(self.columns)]
+        return other
 
     def modes(self, levels: Levels) -> tuple[Mode, ...]:
         """The modes of all predictors. `LevelCounts` counts their marginals while rows are encoded."""

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from csid.data.checks import flags_with_kinds
 from csid.data.table import Table, TableHeader
 from csid.data.weights import WeightMeaning
 from csid.encoding import Interpolation, Missing
@@ -27,6 +28,7 @@ from csid.inference.gibbs import COMPONENTS_AT_ONCE
 from csid.inference.jobs import ChainOptions, Runner, Start
 from csid.inference.pilot import PilotPlan, SamplingPlan
 from csid.inference.sampling import InterruptedFitWarning, SamplingOptions, sample
+from csid.inference.whole_numbers import Kind
 from csid.likelihoods import Likelihood
 from csid.likelihoods.calibration import Calibration
 from csid.likelihoods.mixture import Mixture
@@ -122,6 +124,11 @@ class BayesianCSIDRegressor(TensorRegressor):
         Bound on the rank of the tensor for predictions. If the draws exceed it, each chain keeps fewer, but at least
         one. Prediction time grows with this rank; the Monte Carlo error falls with the number of draws.
     interpolation, categorical_features : as in `CSIDRegressor`.
+    whole_numbers : {"auto", "number", "category"} or dict, default="auto"
+        What numeric predictors of 3 to 64 different whole numbers are, such as a month or a code: numbers, whose
+        neighbours are alike, or categories. "auto" takes those as categories that clearly predict held-out rows of the
+        pilot better so. A dict from names decides for these predictors ("number" or "category"), and leaves the others
+        to "auto". Predictors that `categorical_features` declares are not considered.
     missing : {"auto", "marginalize", "level"}, default="auto"
         Treatment of missing cells. "marginalize" averages over their distribution, as in the paper. "level" gives them
         a level of their own, which can learn from the fact that a value is missing. "auto" lets the pilot choose.
@@ -155,6 +162,8 @@ class BayesianCSIDRegressor(TensorRegressor):
     accuracy_ : Accuracy or None
         R², RMSE and coverage of 90 % intervals on the held-out rows of the pilot, each (K,). The fit is usually a
         little better: it has more rows, more chains and a higher rank. None with a single prior or below 40 rows.
+    whole_numbers_ : dict
+        What each predictor of few whole numbers is, "number" or "category".
     missing_ : str
         The treatment of missing cells: "marginalize" or "level".
     pmf_ : JointPMF or None
@@ -198,6 +207,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         "start": [StrOptions({"random", "als"})],
         "solver": [StrOptions({"gibbs", "stochastic"})],
         "max_rank": [Interval(Integral, 1, None, closed="left")],
+        "whole_numbers": [StrOptions({"auto", "number", "category"}), dict],
         "missing": [StrOptions({"auto", "marginalize", "level"})],
     }
 
@@ -219,6 +229,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         max_rank: int = 2048,
         interpolation: Interpolation = "linear",
         categorical_features: Any = "from_dtype",
+        whole_numbers: Kind | Literal["auto"] | dict[str, Kind] = "auto",
         missing: Missing | Literal["auto"] = "auto",
         pmf_rank: int | Literal["auto"] = "auto",
         warm_start: bool = False,
@@ -241,6 +252,7 @@ class BayesianCSIDRegressor(TensorRegressor):
         self.max_rank = max_rank
         self.interpolation = interpolation
         self.categorical_features = categorical_features
+        self.whole_numbers = whole_numbers
         self.missing = missing
         self.pmf_rank = pmf_rank
         self.warm_start = warm_start
@@ -393,6 +405,10 @@ class BayesianCSIDRegressor(TensorRegressor):
         return self._record().accuracy
 
     @property
+    def whole_numbers_(self) -> dict[str, str]:
+        return dict(self._record().whole_numbers)
+
+    @property
     def missing_(self) -> str:
         return self._fitted().missing
 
@@ -440,7 +456,14 @@ class BayesianCSIDRegressor(TensorRegressor):
             self.n_chains,
             self.n_burn,
             self.n_draws,
+            whole_numbers="auto" if isinstance(self.whole_numbers, dict) else self.whole_numbers,
         )
+
+    def _flags(self, columns: Columns) -> list[bool | None]:
+        flags = super()._flags(columns)
+        if isinstance(self.whole_numbers, dict):
+            return flags_with_kinds(flags, self.whole_numbers, columns.labels)
+        return flags
 
     def _kept(self, sampling: Sampling, found: Collected, table: Table, columns: Columns) -> dict[str, Any]:
         """The fitted model, and the chains to continue."""
@@ -451,6 +474,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             found.convergence,
             tuple(likelihood.trace_in_units(trace, header.scale) for trace in traces),
             None if sampling.pilot.accuracy is None else sampling.pilot.accuracy.in_units(header.scale),
+            sampling.whole_numbers,
         )
         fitted = FittedModel(
             columns=columns,

@@ -71,8 +71,8 @@ class CSIDRegressor(TensorRegressor):
         Interpolate the factors between levels, or take the nearest level as in the paper.
     categorical_features : "from_dtype", None, or array-like, default="from_dtype"
         Which predictors are categorical. "from_dtype": columns of strings, booleans or unordered categoricals. None: no
-            column.
-        Else names, positions or a boolean mask, in addition to columns of strings or booleans.
+        column. Else names, positions or a boolean mask, in addition to columns of strings or booleans. A column of
+        numbers that are codes is a number unless it is named here.
     missing : {"marginalize", "level"}, default="marginalize"
         Treatment of missing cells. "marginalize" averages over their distribution, as in the paper. "level" gives
         missing cells a level of their own in each predictor that has some in training.

@@ -1,7 +1,7 @@
 """The fitted model, which explanations, plots, reports, model files and exports read."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -51,12 +51,14 @@ class SamplingRecord:
     stacking_weights : of the priors; convergence : diagnostics by name.
     trace : for each chain (sweeps, Q), the monitored quantities, such as the noise scale of each output.
     accuracy : on the held-out rows of the pilot; None without a pilot of the priors, and in the files of csid 0.1.
+    whole_numbers : what each predictor of few whole numbers is, "number" or "category".
     """
 
     stacking_weights: dict[str, float]
     convergence: dict[str, float]
     trace: tuple[Array, ...]
     accuracy: Accuracy | None = None
+    whole_numbers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

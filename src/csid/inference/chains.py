@@ -16,6 +16,7 @@ from csid.inference.pilot import PilotResult
 from csid.inference.stacking import chains_per_prior
 from csid.inference.state import Chain
 from csid.inference.treatments import Treatment
+from csid.inference.whole_numbers import Kind
 from csid.priors.catalogue import PriorSpec
 from csid.tensor.cpd import CPD
 
@@ -38,6 +39,7 @@ class Sampling:
     """Everything needed to start chains, and to continue them.
 
     specs : the priors by name; pilot : their weights, the calibration and the held-out error.
+    whole_numbers : what each predictor of few whole numbers is, by name.
     members : the chains so far.
     """
 
@@ -45,6 +47,7 @@ class Sampling:
     treatment: Treatment
     pilot: PilotResult
     options: ChainOptions
+    whole_numbers: dict[str, Kind]
     members: tuple[Member, ...] = ()
 
     @property

@@ -237,6 +237,12 @@ class Pilot:
         clearly = gains[best] >= _STANDARD_ERRORS * standard_errors[best]
         return treatments[best] if spec.shared_slope == 0.0 or clearly else treatments[0]
 
+    def losses(self, trials: Sequence[Trial], label: str) -> Array:
+        """Losses (T, R) of the held-out rows under each trial, times their weights."""
+        return np.array(
+            [self.row_weights * self._losses(each, self.truth) for each in self._draws(trials, None, label)]
+        )
+
     def weigh(self, specs: Sequence[PriorSpec], treatment: Treatment, seeds: np.random.SeedSequence) -> PilotResult:
         """Stacking weights of the priors. Priors that use the held-out error run last, with the best error so far."""
         own_seeds = seeds.spawn(len(specs))

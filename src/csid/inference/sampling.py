@@ -16,6 +16,7 @@ from csid.inference.chains import Collected, Sampling, collect, continue_chains,
 from csid.inference.jobs import ChainOptions, Runner
 from csid.inference.pilot import Pilot, PilotResult, SamplingPlan
 from csid.inference.treatments import Treatment
+from csid.inference.whole_numbers import Kind, better_as_categories, candidates
 from csid.likelihoods.calibration import Calibration
 from csid.missing.joint_pmf import JointPMF, fit_joint_pmf
 from csid.priors.catalogue import PriorSpec, chosen_priors
@@ -34,6 +35,7 @@ class SamplingOptions:
     """Options of a Bayesian fit. See `BayesianCSIDRegressor`.
 
     likelihood_powers : candidates for the pilot when missing cells are drawn. See `Treatment`.
+    whole_numbers : what predictors of few whole numbers are; "auto" to let the pilot decide.
     """
 
     chains: ChainOptions
@@ -49,6 +51,7 @@ class SamplingOptions:
     n_burn: int | None = None
     n_draws: int | None = None
     likelihood_powers: tuple[float, ...] = (1.0, 0.25)
+    whole_numbers: Kind | Literal["auto"] = "auto"
 
     def plan_for(self, n_rows: int) -> SamplingPlan:
         """The plan for `n_rows` rows, with the user's settings."""
@@ -77,7 +80,7 @@ def sample(
     pilot_seeds, chain_seeds = np.random.SeedSequence(seed).spawn(2)
     plan = options.plan_for(len(table))
     if earlier is None:
-        sampling = _run_pilot(table, options, runner, pilot_seeds)
+        table, sampling = _run_pilot(table, options, runner, pilot_seeds)
         batches, n_burn = start_chains(sampling, table, plan.chains, chain_seeds), plan.burn
     else:
         sampling, n_burn = earlier, 0
@@ -101,31 +104,60 @@ def sample(
     return sampling, collect(sampling, table, options.max_rank)
 
 
-def _run_pilot(table: Table, options: SamplingOptions, runner: Runner, seeds: np.random.SeedSequence) -> Sampling:
-    """Choose the treatment of missing cells and weigh the priors; equal weights if rows are too few for a pilot."""
-    seeds_of_missing, seeds_of_priors, seed_of_pmf = seeds.spawn(3)
+def _run_pilot(
+    table: Table, options: SamplingOptions, runner: Runner, seeds: np.random.SeedSequence
+) -> tuple[Table, Sampling]:
+    """Choose what whole numbers are, and the treatment of missing cells, and weigh the priors.
+
+    Priors have equal weights if rows are too few for a pilot. Returns the table with its categories.
+    """
+    seeds_of_missing, seeds_of_priors, seed_of_pmf, seeds_of_whole_numbers = seeds.spawn(4)
     specs = options.priors(len(table), len(table.header.names))
-    treatments = _treatments(table, options, runner, np.random.default_rng(seed_of_pmf))
     some = list(specs.values())
     for_few_rows = [spec for spec in some if spec.shared_slope > 0.0]
+    first = (for_few_rows or some)[0]
+    pilot = Pilot.on(table, options.plan_for(len(table)), options.chains, runner, np.random.default_rng(seeds))
+    kinds: dict[int, Kind] = {}
+    if options.whole_numbers != "number":
+        kinds = _kinds(table, options, pilot, first, seeds_of_whole_numbers)
+    categories = [n for n, kind in kinds.items() if kind == "category"]
+    if categories:
+        table = table.as_categories(categories)
+        pilot = None if pilot is None else replace(pilot, table=pilot.table.as_categories(categories))
+    treatments = _treatments(table, options, runner, np.random.default_rng(seed_of_pmf))
     if for_few_rows:  # the default is then to draw missing cells
         treatments.sort(key=lambda treatment: treatment.pmf is None)
     equal = np.full(len(some), 1.0 / len(some))
     K = table.header.n_outputs
     result = PilotResult(equal, Calibration.identity(K), None, np.ones(K))
-    pilot = Pilot.on(table, options.plan_for(len(table)), options.chains, runner, np.random.default_rng(seeds))
-    if pilot is None:
-        return Sampling(specs, treatments[0], result, options.chains)
-    treatment = pilot.best_treatment(treatments, (for_few_rows or some)[0], seeds_of_missing)
-    if len(some) > 1:
-        result = pilot.weigh(some, treatment, seeds_of_priors)
-    return Sampling(specs, treatment, result, options.chains)
+    treatment = treatments[0]
+    if pilot is not None:
+        treatment = pilot.best_treatment(treatments, first, seeds_of_missing)
+        if len(some) > 1:
+            result = pilot.weigh(some, treatment, seeds_of_priors)
+    by_name = {table.header.names[n]: kind for n, kind in kinds.items()}
+    return table, Sampling(specs, treatment, result, options.chains, by_name)
+
+
+def _kinds(
+    table: Table, options: SamplingOptions, pilot: Pilot | None, spec: PriorSpec, seed: np.random.SeedSequence
+) -> dict[int, Kind]:
+    """What each predictor of few whole numbers is. Numbers, if rows are too few for a pilot to decide."""
+    columns = candidates(table)
+    categories = columns if options.whole_numbers == "category" else []
+    if options.whole_numbers == "auto" and pilot is not None and columns:
+        categories = better_as_categories(pilot, columns, _averaged(options), spec, seed)
+    return {n: "category" if n in categories else "number" for n in sorted(columns)}
+
+
+def _averaged(options: SamplingOptions) -> Treatment:
+    """The treatment that averages over missing cells."""
+    return Treatment(options.levels, options.interpolation, "marginalize", not options.chains.likelihood.augmented)
 
 
 def _treatments(table: Table, options: SamplingOptions, runner: Runner, rng: np.random.Generator) -> list[Treatment]:
     """The candidate treatments of missing cells, the default first."""
-    merge = not options.chains.likelihood.augmented
-    averaged = Treatment(options.levels, options.interpolation, "marginalize", merge)
+    averaged = _averaged(options)
     as_level = replace(averaged, missing="level")
     if options.missing == "level":
         return [as_level]

@@ -145,6 +145,7 @@ def _pack_posterior(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
         "chains": len(record.trace),
         "stacking_weights": record.stacking_weights,
         "convergence": {name: json_number(value) for name, value in record.convergence.items()},
+        "whole_numbers": dict(record.whole_numbers),
     }
     if record.accuracy is not None:
         found = asdict(record.accuracy)
@@ -184,6 +185,7 @@ def _sampling_record(header: Section, arrays: Arrays) -> SamplingRecord:
         {name: diagnostics.number(name) for name in diagnostics.entries},
         tuple(arrays.take(f"trace.{c}", (-1, -1)) for c in chains),
         _accuracy(header.section("accuracy"), header.whole("outputs", 1)) if "accuracy" in header.entries else None,
+        _whole_numbers(header),
     )
 
 
@@ -194,6 +196,17 @@ def _accuracy(section: Section, outputs: int) -> Accuracy:
 
 def _json_numbers(values: NDArray[np.float64]) -> list[Any]:
     return [json_number(value) for value in values.tolist()]
+
+
+def _whole_numbers(header: Section) -> dict[str, str]:
+    if "whole_numbers" not in header.entries:  # not in files of earlier protocols
+        return {}
+    section = header.section("whole_numbers")
+    found = {name: section.text(name) for name in section.entries}
+    for name, kind in found.items():
+        if kind not in ("number", "category"):
+            raise section.wrong(name, f"is {kind!r}, neither 'number' nor 'category'")
+    return found
 
 
 def _likelihood(header: Section) -> Likelihood:

@@ -1,8 +1,8 @@
 """A table on a cluster: encoded blocks of all rows, and a sample of rows in memory."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
@@ -114,6 +114,15 @@ class ClusterTable:
 
     def first(self, count: int) -> LocalTable:
         return self.sample.first(count)
+
+    def whole_numbers(self, most: int) -> dict[int, Array]:
+        return self.parts.survey.table.whole_numbers(most)
+
+    def as_categories(self, columns: Collection[int]) -> Self:
+        survey = replace(self.parts.survey, table=self.parts.survey.table.as_categories(columns))
+        sample = [each.as_categories(columns) for each in self._sample]
+        parts, header = self.parts._replace(survey=survey), self.header.as_categories(columns)
+        return replace(self, parts=parts, header=header, _sample=sample)
 
     def release(self) -> None:
         while self._kept:

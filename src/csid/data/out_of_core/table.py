@@ -1,7 +1,8 @@
 """A table whose rows are in files: each encoding of it is written to a code file."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,13 @@ class DiskTable:
 
     def first(self, count: int) -> LocalTable:
         return self._take(np.arange(min(count, len(self))))
+
+    def whole_numbers(self, most: int) -> dict[int, Array]:
+        return self.survey.sketch.whole_numbers(most)
+
+    def as_categories(self, columns: Collection[int]) -> Self:
+        survey = replace(self.survey, sketch=self.survey.sketch.as_categories(columns))
+        return replace(self, survey=survey, header=self.header.as_categories(columns))
 
     def release(self) -> None:
         """Nothing to free: code files are removed with their folder."""
