@@ -246,7 +246,7 @@ def fitted(table: tuple[Array, Array]) -> dict[str, Any]:
         "one": CSIDRegressor(rank=3, max_iter=8, pmf_rank=1, random_state=0).fit(X, Y[:, 0]),
         "two": CSIDRegressor(rank=3, max_iter=8, pmf_rank=1, random_state=0).fit(X, Y),
         "bayesian": BayesianCSIDRegressor(
-            rank=4, prior="medium", effort="fast", n_chains=2, n_burn=3, n_draws=10, missing="marginalize", pmf_rank=1,
+            rank=4, prior="medium", effort="fast", n_chains=2, n_burn=20, n_draws=10, missing="marginalize", pmf_rank=1,
             random_state=0,
         ).fit(X, Y[:, 0]),
     }  # fmt: skip
