@@ -12,6 +12,7 @@ from csid._kernels.positions import STEPS
 from csid.encoding.columns import Column, MapColumns, read_columns
 from csid.encoding.counts import as_marginal, level_sums
 from csid.encoding.modes import Interpolation, Missing, Mode, OrdinalMode, fit_mode
+from csid.small_tables import MOST_ROWS, SmallTable, Tabular, left_out
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
@@ -35,8 +36,8 @@ class EncodedRows:
     fractions: Positions
 
 
-@dataclass(frozen=True)
-class Encoding:
+@dataclass(frozen=True, repr=False)
+class Encoding(Tabular):
     """The fitted modes, in the order of the predictors, and their marginals.
 
     marginals : N arrays p_n (I_n,): the mean of w_n over the training rows in which predictor n was observed.
@@ -44,6 +45,22 @@ class Encoding:
 
     modes: tuple[Mode, ...]
     marginals: tuple[Array, ...]
+
+    def table(self) -> SmallTable:
+        """The levels of each predictor."""
+        rows = [
+            [
+                mode.name,
+                "number" if mode.n_ordered else "category",
+                mode.n_levels,
+                *(mode.level_names[at] if mode.n_known else "" for at in (0, mode.n_known - 1)),
+                "own level" if mode.missing_level else "no level",
+            ]
+            for mode in self.modes[:MOST_ROWS]
+        ]
+        header = ["predictor", "kind", "levels", "from", "to", "missing cells"]
+        N = len(self.modes)
+        return SmallTable(f"Levels of {N} predictors", header, rows, left_out(N, "predictors"))
 
     @property
     def levels(self) -> NDArray[np.intp]:

@@ -35,6 +35,7 @@ from csid.explain.importance import mean_effects
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel
 from csid.fitted.schema import Schema
+from csid.fitted.summary import summary_table
 from csid.fitted.unseen import UnseenValues
 from csid.likelihoods import Likelihood, likelihood_of
 from csid.missing.joint_pmf import JointPMF
@@ -99,6 +100,19 @@ class OpenedTable(NamedTuple):
 
     table: Table
     columns: Columns
+
+
+class _FittedTable:
+    """A summary of a fitted model as scikit-learn's HTML representation asks for it. It is one entry long."""
+
+    def __init__(self, fitted: FittedModel) -> None:
+        self._fitted = fitted
+
+    def __len__(self) -> int:
+        return 1
+
+    def _repr_html_inner(self) -> str:
+        return f'<div class="estimator-table">{summary_table(self._fitted).html()}</div>'
 
 
 class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -203,6 +217,10 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         column 'area': 1 of 2 rows are beyond the training range 0 to 39, and count as its end: -1 (1)
         """
         return self._fitted().unseen_values(X)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> "_FittedTable":
+        """The fitted part of scikit-learn's HTML representation, which by default evaluates every fitted property."""
+        return _FittedTable(self._fitted())
 
     # --- files and pages ------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ _NEARER = 1.0 - 1e-9
 _STEPS = tuple(STEP * 4.0**k for k in range(11))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Counterfactual:
     """The row with some predictors changed.
 
@@ -43,8 +43,10 @@ class Counterfactual:
         changes = [f"{name} from {_shown(old)} to {_shown(new)}" for name, (old, new) in self.changes.items()]
         return f"{', '.join(changes) or 'no change'}: {self.prediction:.6g} (distance {self.distance:.3g})"
 
+    __repr__ = __str__
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Counterfactuals:
     """The counterfactuals of a row.
 
@@ -62,6 +64,8 @@ class Counterfactuals:
         if self.furthest is not None:
             return f"no change suffices; the closest is {self.furthest}"
         return "\n".join(map(str, self.found))
+
+    __repr__ = __str__
 
 
 def counterfactuals(

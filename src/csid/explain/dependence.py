@@ -18,16 +18,18 @@ from csid.explain.batches import batches
 from csid.explain.features import Feature, positions
 from csid.explain.games import balanced
 from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
+from csid.small_tables import SmallTable, Tabular, evenly, left_out, shown, with_bounds
 from csid.tensor.cpd import CPD
 from csid.tensor.evaluation import multiply
 
 Array = NDArray[np.float64]
 
 _MIN_BATCH = 64
+_MOST_COLUMNS = 8
 
 
-@dataclass(frozen=True)
-class Dependence:
+@dataclass(frozen=True, repr=False)
+class Dependence(Tabular):
     """The mean prediction at the levels of one or two predictors.
 
     features : their names; levels : the levels of each, None for the level of missing cells.
@@ -40,6 +42,26 @@ class Dependence:
     values: Array
     lower: Array | None = None
     upper: Array | None = None
+
+    def table(self) -> SmallTable:
+        """The values at evenly spaced levels; of two predictors, those of the second in columns."""
+        first, *second = self.levels
+        rows, note = evenly(len(first)), left_out(len(first), "levels")
+        title = f"Mean prediction by {' and '.join(self.features)}"
+        if second:
+            columns = evenly(len(second[0]), _MOST_COLUMNS)
+            header = [f"{self.features[0]} \\ {self.features[1]}", *(shown(second[0][at]) for at in columns)]
+            values = self.values if self.values.ndim == 2 else self.values[..., 0]
+            if self.values.ndim > 2:
+                title += ", first output"
+            lines = [[shown(first[i]), *(float(values[i, at]) for at in columns)] for i in rows]
+            return SmallTable(title, header, lines, note or left_out(len(second[0]), "levels", _MOST_COLUMNS))
+        parts = [part for part in (self.values, self.lower, self.upper) if part is not None]
+        cells = np.stack([part.reshape(len(first), -1) for part in parts], axis=-1)
+        K = cells.shape[1]
+        header = [self.features[0], *(["mean"] if K == 1 else [f"mean of output {j + 1}" for j in range(K)])]
+        lines = [[shown(first[i]), *(with_bounds(cells[i, j]) for j in range(K))] for i in rows]
+        return SmallTable(title, header, lines, note)
 
 
 def partial_dependence(model: Model, features: Feature | Sequence[Feature], *, coverage: float = 0.9) -> Dependence:

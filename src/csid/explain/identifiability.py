@@ -16,7 +16,7 @@ _MOST_SUBSETS = 20_000
 _RELATIVE_TOLERANCE = 1e-8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Identifiability:
     """Whether data and tensor are identifiable. Components that the ridge has shrunk to zero do not count.
 
@@ -49,6 +49,8 @@ class Identifiability:
             f"Kruskal: k-ranks sum to {'' if self.k_ranks_exact else 'at least '}{self.kruskal_sum}, "
             f"needed {self.kruskal_bound}: factors {verdict}"
         )
+
+    __repr__ = __str__
 
 
 def identifiability(model: Model) -> Identifiability:

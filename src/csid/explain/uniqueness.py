@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 _TIE = 1e-9  # relative difference up to which two numbers count as equal in the order of components
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Uniqueness:
     """The components of a tensor in canonical form, without those that the ridge has shrunk to zero.
 
@@ -41,6 +41,8 @@ class Uniqueness:
 
     def __str__(self) -> str:
         return str(self.identifiability)
+
+    __repr__ = __str__
 
 
 def uniqueness(model: Model, *, draw: int | None = None) -> Uniqueness:

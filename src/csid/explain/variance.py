@@ -26,6 +26,7 @@ from csid.explain.games import uniform_rule
 from csid.explain.products import before, behind
 from csid.explain.shapley_kernels import add_effects
 from csid.fitted.model import Model, fitted_model
+from csid.small_tables import MOST_ROWS, SmallTable, Tabular, left_out, with_bounds
 
 Array = NDArray[np.float64]
 
@@ -33,19 +34,41 @@ _DIVISIBLE = 1e-50
 _NEGLIGIBLE = 1e-24  # relative to the variance if components did not cancel
 
 
-@dataclass(frozen=True)
-class SobolIndices:
+@dataclass(frozen=True, repr=False)
+class SobolIndices(Tabular):
     """Shares of the variance of the prediction, with a last axis K if there are several outputs; or their bands.
 
     first : (N,) explained by a predictor alone; total : (N,) explained by all effects that it takes part in.
     pairs : (N, N) symmetric, explained by two predictors together beyond what each explains alone; 0 on the diagonal.
     variance : of the prediction, per output; if it is zero, so are all shares.
+    features : (N,) the names of the predictors.
     """
 
     first: Any
     total: Any
     pairs: Any
     variance: Any
+    features: tuple[str, ...] = ()
+
+    def table(self) -> SmallTable:
+        """The predictors by their total index, each with the strongest of its pairs."""
+        first, total, pairs = _by_output(self.first, 1), _by_output(self.total, 1), _by_output(self.pairs, 2)
+        N, K = total.shape[:2]
+        names = self.features or tuple(f"x{n}" for n in range(N))
+        order = np.argsort(-total[..., 0].mean(axis=1), kind="stable")[:MOST_ROWS].tolist()
+        strongest = pairs[..., 0].mean(axis=2).argmax(axis=1)
+        outputs = [""] if K == 1 else [f" of output {j + 1}" for j in range(K)]
+        indices = [f"{which}{of}" for of in outputs for which in ("first order", "total")]
+        rows = [
+            [
+                names[n],
+                *(with_bounds(index[n, j]) for j in range(K) for index in (first, total)),
+                f"with {names[strongest[n]]}" if pairs[n, strongest[n], :, 0].any() else "none",
+            ]
+            for n in order
+        ]
+        header, note = ["feature", *indices, "strongest pair"], left_out(N, "predictors")
+        return SmallTable("Sobol indices: shares of the variance", header, rows, note)
 
 
 class Additivity(NamedTuple):
@@ -57,6 +80,21 @@ class Additivity(NamedTuple):
     main: Any
     pairs: Any
     higher: Any
+
+    def table(self) -> SmallTable:
+        """A row for each share."""
+        parts = [_by_output(each, 0) for each in self]
+        K = len(parts[0])
+        header = ["part", "share"] if K == 1 else ["part", *(f"share of output {j + 1}" for j in range(K))]
+        names = ("main effects", "pairs", "higher")
+        rows = [[name, *map(with_bounds, part)] for name, part in zip(names, parts, strict=True)]
+        return SmallTable("Additivity: shares of the variance", header, rows)
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
 
 
 def sobol_indices(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> SobolIndices:
@@ -83,7 +121,8 @@ def sobol_indices(model: Model, X: Any = None, *, draws: bool = False, coverage:
     >>> sobol_indices(model).first.round(1).tolist()
     [0.5, 0.5, 0.0]
     """
-    return SobolIndices(*_read(model, X, _sobol_shares, draws, coverage))
+    first, total, pairs, variance = _read(model, X, _sobol_shares, draws, coverage)
+    return SobolIndices(first, total, pairs, variance, tuple(fitted_model(model).names))
 
 
 def shapley_effects(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Any:
@@ -98,6 +137,12 @@ def shapley_effects(model: Model, X: Any = None, *, draws: bool = False, coverag
 def additivity(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Additivity:
     """How much of the variance main effects and pairs explain. Parameters are as in `sobol_indices`."""
     return Additivity(*_read(model, X, _additive_shares, draws, coverage))
+
+
+def _by_output(shares: Any, axes: int) -> Array:
+    """Shares, or their bands, as (..., K, 1 or 3): for each output the value, and with bands the bounds."""
+    parts = [np.asarray(part) for part in (shares if isinstance(shares, Band) else (shares,))]
+    return np.stack([part if part.ndim > axes else part[..., None] for part in parts], axis=-1)
 
 
 def effect_shares(components: ComponentPairs) -> Array:

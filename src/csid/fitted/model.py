@@ -61,7 +61,7 @@ class SamplingRecord:
     whole_numbers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FittedModel:
     """A fitted system of N predictors and K outputs. Immutable: another fit makes another object.
 
@@ -91,6 +91,12 @@ class FittedModel:
     posterior: Posterior | None = None
     calibration: Calibration | None = None
     schema: Schema | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"FittedModel({self.estimator}: {self.n_samples} rows, {self.columns.count} predictors, "
+            f"{self.n_outputs} outputs, rank {self.tensor.rank})"
+        )
 
     @property
     def estimator(self) -> str:

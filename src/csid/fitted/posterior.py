@@ -14,6 +14,7 @@ from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
 from csid.missing.conditional import ConditionalCPD
 from csid.missing.level_pmf import Imputation, LevelPMF, imputed_values
+from csid.small_tables import SmallTable, Tabular
 from csid.tensor.cells import Cells
 from csid.tensor.cpd import CPD
 
@@ -22,7 +23,7 @@ Array = NDArray[np.float64]
 _CACHED = {"draws", "mean", "expectation", "imputation"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Draws:
     """D draws on the same levels, with their components side by side. R is the sum of their ranks.
 
@@ -68,8 +69,8 @@ class Draws:
         ]
 
 
-@dataclass(frozen=True)
-class Posterior:
+@dataclass(frozen=True, repr=False)
+class Posterior(Tabular):
     """Weighted posterior draws.
 
     groups : the draws, grouped by their levels; encoding : the union of their levels.
@@ -83,6 +84,14 @@ class Posterior:
     likelihood: Likelihood
     pmf: LevelPMF | None = None
     imputation_factor: Array = field(default_factory=lambda: np.ones(1))
+
+    def table(self) -> SmallTable:
+        """The draws, grouped by their levels."""
+        rows = []
+        for group in self.groups:
+            levels = sum(mode.n_levels for mode in group.modes)
+            rows.append([len(group.ranks), int(group.ranks.sum()), levels, float(group.weights.sum())])
+        return SmallTable("Posterior", ["draws", "sum of ranks", "levels of all predictors", "weight"], rows)
 
     @cached_property
     def draws(self) -> tuple[CPD, ...]:

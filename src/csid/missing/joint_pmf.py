@@ -13,10 +13,11 @@ from csid.data.table import rows_are_few
 from csid.encoding import CategoricalMode, Encoding, Levels, Mode, OrdinalMode, fit_encoding
 from csid.missing.latent_classes import Bins, ClassPrior, LatentClasses, first_factor, fit_latent_classes
 from csid.missing.level_pmf import LevelPMF
+from csid.small_tables import MOST_ROWS, SmallTable, Tabular, left_out
 
 Array = NDArray[np.float64]
 
-_MOST_BINS = 32
+_MOST_BINS, _MOST_COLUMNS = 32, 8
 _RANK_FOR_BANDWIDTH = 16
 _FACTOR_BANDWIDTH, _LOADING_SCALE = 4, 1.5
 _SWEEPS = 60
@@ -49,8 +50,8 @@ _QUICK = Search((0, 2, 8), (8, 32, 128), (50.0,), 1, 4_000, 20_000, 1 << 18)
 """Where no training cell is missing, the fit itself does not need the classes; new rows may."""
 
 
-@dataclass(frozen=True)
-class JointPMF:
+@dataclass(frozen=True, repr=False)
+class JointPMF(Tabular):
     """Latent classes of rows over bins of the predictors. modes : N constant modes, whose levels are the bins."""
 
     modes: tuple[Mode, ...]
@@ -59,6 +60,18 @@ class JointPMF:
     @property
     def rank(self) -> int:
         return self.classes.rank
+
+    def table(self) -> SmallTable:
+        """The classes by weight, and for each predictor the value whose probability a class raises most."""
+        N, order = len(self.modes), np.argsort(-self.classes.weights, kind="stable")[:MOST_ROWS].tolist()
+        some = list(zip(self.modes, self.classes.lifts, strict=True))[:_MOST_COLUMNS]
+        rows = []
+        for r in order:
+            favoured = [mode.level_names[lift[:, r].argmax()] if mode.n_levels else "" for mode, lift in some]
+            rows.append([f"{r + 1}", float(self.classes.weights[r]), *favoured])
+        note = left_out(self.rank, "classes") or left_out(N, "predictors", _MOST_COLUMNS)
+        title = f"Joint PMF of {N} predictors: latent classes, and the values they favour"
+        return SmallTable(title, ["class", "weight", *(mode.name for mode, _ in some)], rows, note)
 
     def on(self, encoding: Encoding) -> LevelPMF:
         """The PMF on the levels of an encoding."""

@@ -21,7 +21,7 @@ from csid.tensor.factors import Factors, stack_factors
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CPD:
     """A low-rank tensor over the levels of N predictors.
 
@@ -49,6 +49,10 @@ class CPD:
     V: Array
     bias: Array
     marginals: tuple[Array, ...]
+
+    def __repr__(self) -> str:
+        levels = ", ".join(str(len(A)) for A in self.factors[:12]) + (", …" if self.n_modes > 12 else "")
+        return f"CPD(rank={self.rank}, outputs={self.n_outputs}, predictors={self.n_modes}, levels=({levels}))"
 
     @property
     def rank(self) -> int:
