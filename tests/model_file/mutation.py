@@ -23,17 +23,17 @@ _VALUES: list[Callable[[], Any]] = [
 
 
 def mutated(contents: bytes, seed: int) -> bytes:
-    """A file with one to four changes; the same bytes if it cannot be taken apart."""
+    """A file with one to four changes; the same bytes if it cannot be taken apart or changed."""
     random.seed(seed)
+    index_changes: dict[str, Any] = {}
     try:
         header, arrays = _taken_apart(contents)
+        for _ in range(random.randint(1, 4)):
+            change = random.choice([_entry, _entry, _array, _array, _size, _size, _index])
+            change(header, arrays, index_changes)
+        return _put_together(header, arrays, index_changes)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError, OverflowError):
         return contents
-    index_changes: dict[str, Any] = {}
-    for _ in range(random.randint(1, 4)):
-        change = random.choice([_entry, _entry, _array, _array, _size, _size, _index])
-        change(header, arrays, index_changes)
-    return _put_together(header, arrays, index_changes)
 
 
 def _taken_apart(contents: bytes) -> tuple[dict[str, Any], Arrays]:
