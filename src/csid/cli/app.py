@@ -12,6 +12,7 @@ import typer
 from csid.cli import datasets, demo, evaluate, explain, export, fit, info, predict, report, tune
 from csid.cli.errors import Exit, InterruptError, described
 from csid.cli.option_groups import flattened
+from csid.cli.printable import printable
 from csid.cli.signals import Interrupts
 
 app = typer.Typer(
@@ -83,5 +84,5 @@ def main() -> None:
         code, text = described(error)
         if "--debug" in sys.argv:
             traceback.print_exc()
-        sys.stderr.write(f"csid: {text}\n")
+        sys.stderr.write(f"csid: {printable(text)}\n")
         sys.exit(code)

@@ -8,7 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+
+from csid.cli.printable import printable, printable_cell, printable_json
 
 _MOST_NOTES = 20
 
@@ -40,7 +43,7 @@ class Terminal:
     def note(self, text: str) -> None:
         """Write a message to standard error."""
         if not self.quiet:
-            self._notes.print(text, markup=False)
+            self._notes.print(printable(text), markup=False)
 
     def note_all(self, texts: Sequence[str]) -> None:
         """Write messages to standard error; of very many, only the first."""
@@ -57,12 +60,12 @@ class Terminal:
     def result(self, document: Mapping[str, Any]) -> None:
         """Write the result as JSON, if asked for; without --json the caller writes tables and lines."""
         if self.json:
-            sys.stdout.write(json.dumps(_finite(document), ensure_ascii=False, indent=2) + "\n")
+            sys.stdout.write(printable_json(json.dumps(_finite(document), ensure_ascii=False, indent=2)) + "\n")
 
     def say(self, text: str) -> None:
         """Write a line of the result, unless it is JSON."""
         if not self.json:
-            self._out.print(text, markup=False)
+            self._out.print(printable(text), markup=False)
 
     def table(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write a table of the result, unless it is JSON."""
@@ -71,13 +74,13 @@ class Terminal:
 
 
 def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    shown = Table(title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    shown = Table(title=_shown(title) or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
     names = list(dict.fromkeys(name for row in rows for name in row))
     for name in names:
         is_text = all(isinstance(row.get(name), str | None) for row in rows)
-        shown.add_column(name, justify="left" if is_text else "right", overflow="fold")
+        shown.add_column(_shown(name), justify="left" if is_text else "right", overflow="fold")
     for row in rows:
-        shown.add_row(*(cell(row.get(name)) for name in names))
+        shown.add_row(*(_shown(cell(row.get(name))) for name in names))
     return shown
 
 
@@ -93,7 +96,12 @@ def cell(value: Any) -> str:
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
     if isinstance(value, datetime):
         return str(value).removesuffix(" 00:00:00")
-    return str(value).replace("[", "\\[")
+    return str(value)
+
+
+def _shown(text: str) -> str:
+    """A text in a table, where rich would read brackets as markup."""
+    return escape(printable_cell(text))
 
 
 def _finite(value: Any) -> Any:

@@ -6,6 +6,7 @@ by name); the arrays. The string `csid` is our header, whose first entry is the 
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,18 +19,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from csid.files import atomic_file
+from csid.model_file.errors import ModelFileError
+from csid.model_file.index import checked_header
 from csid.model_file.migration import migrated
 
 PROTOCOL = 3
 """Increased when earlier versions can no longer read new files. `migration` converts files of earlier protocols."""
 
-_TYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64}
-_LONGEST_HEADER = 1 << 26
+_DEEPEST = 30
 _SUM_ENDS = len('{"sha256": "", ') + 64
-
-
-class ModelFileError(ValueError):
-    """A model file cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -129,20 +127,13 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
         raise FileNotFoundError(f"there is no file {name}")
     if not Path(path).is_file():
         raise ModelFileError(f"{name} is not a file.")
-    _check_index_length(Path(path))
+    text = checked_header(Path(path))
     try:
         with safe_open(path, framework="numpy") as file:
-            texts = file.metadata() or {}
-            if "csid" not in texts:
-                raise ModelFileError(f"{name} is a safetensors file, but not one of csid.")
-            types = {key: file.get_slice(key).get_dtype() for key in file.keys()}  # noqa: SIM118, it is no dict
-            for key, kind in types.items():
-                if kind not in _TYPES:
-                    raise ModelFileError(f"{name} is not a valid csid model file: its array {key!r} has type {kind}.")
-            arrays = {key: file.get_tensor(key) for key in types}
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118, it is no dict
     except SafetensorError as error:
-        raise ModelFileError(f"{name} is not a csid model, or it was truncated or damaged: {error}.") from None
-    header = _parsed(name, texts["csid"])
+        raise ModelFileError(f"{name} is not a csid model, or it is damaged: {error}.") from None
+    header = _parsed(name, text)
     protocol = header.whole("protocol")
     if protocol > PROTOCOL:
         written_by = header.entries.get("csid", "a later version")
@@ -150,31 +141,43 @@ def read(path: str | os.PathLike[str]) -> tuple[Section, dict[str, NDArray[Any]]
             f"{name} was written by csid {written_by} in protocol {protocol}, but this version reads up to {PROTOCOL}: "
             "upgrade with pip install --upgrade csid."
         )
-    _check_sum(header, texts["csid"], arrays)
+    _check_sum(header, text, arrays)
     if protocol < PROTOCOL:
         entries, arrays = migrated(protocol, header.entries, arrays)
         header = Section(header.path, header.place, entries)
     return header, arrays
 
 
-def _check_index_length(path: Path) -> None:
-    with path.open("rb") as file:
-        start = file.read(8)
-    if len(start) < 8:
-        raise ModelFileError(f"{path} is not a csid model: it has {len(start)} bytes.")
-    length = int.from_bytes(start, "little")
-    if length > min(_LONGEST_HEADER, path.stat().st_size - 8):
-        raise ModelFileError(f"{path} is not a csid model, or it was truncated: its index is longer than the file.")
-
-
 def _parsed(name: str, text: str) -> Section:
     try:
-        header = json.loads(text)
+        header = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{name} is not a valid csid model file: its header is not JSON ({error}).") from None
     if not isinstance(header, dict):
         raise ModelFileError(f"{name} is not a valid csid model file: its header is not an object.")
+    level: list[Any] = [header]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise ModelFileError(f"{name} is not a valid csid model file: its header is nested too deeply.")
     return Section(name, "", header)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"it holds the number {text[:20]}")
+    return value
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
 
 
 def _check_sum(header: Section, text: str, arrays: Mapping[str, NDArray[Any]]) -> None:

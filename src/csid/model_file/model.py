@@ -9,10 +9,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.encoding import Encoding
 from csid.fitted.accuracy import Accuracy
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
+from csid.fitted.schema import Schema
 from csid.inference.stream import Stream
 from csid.likelihoods import LIKELIHOODS, Likelihood
 from csid.likelihoods.calibration import Calibration
@@ -24,9 +26,11 @@ from csid.model_file.parts import (
     pack_draws,
     pack_encoding,
     pack_pmf,
+    unpack_calibration,
     unpack_cpd,
     unpack_draws,
     unpack_encoding,
+    unpack_imputation_factor,
     unpack_pmf,
 )
 from csid.model_file.schemas import unpack_schema
@@ -34,6 +38,8 @@ from csid.model_file.streams import pack_stream, unpack_stream
 from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
+
+_ROUNDING = 1e-6
 
 
 class SavedModel(NamedTuple):
@@ -82,11 +88,16 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
     if not encoding.modes:
         raise header.wrong("predictors", "is empty")
     names = tuple(mode.name for mode in encoding.modes) if header.flag("has_names") else None
+    if names is not None and len(set(names)) < len(names):
+        raise header.wrong("predictors", "do not all have different names")
     outputs, one_output = header.whole("outputs", 1), header.flag("one_output")
     if one_output and outputs > 1:
         raise header.wrong("one_output", f"contradicts its {outputs} outputs")
-    joint = "pmf_rank" in header.entries and header.whole("pmf_rank", 1) > 1  # not in the first files
-    pmf = unpack_pmf(encoding, arrays) if joint else None
+    missing = _missing(header, encoding)
+    pmf_rank = header.whole("pmf_rank", 1) if "pmf_rank" in header.entries else 1  # not in the first files
+    if pmf_rank > 1 and missing == "level":
+        raise header.wrong("missing", "is 'level', which contradicts the joint PMF")
+    pmf = unpack_pmf(encoding, pmf_rank, arrays) if pmf_rank > 1 else None
     likelihood = _likelihood(header)
     posterior: Posterior | None = None
     calibration: Calibration | None = None
@@ -95,9 +106,11 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
     if "groups" in header.entries:
         groups = range(header.whole("groups", 1, len(arrays.left)))
         draws = tuple(unpack_draws(encoding, outputs, likelihood, arrays, f"draws.{g}") for g in groups)
-        factor = _imputation_factor(arrays, outputs)
+        factor = unpack_imputation_factor(arrays, outputs)
         posterior = Posterior(draws, encoding, likelihood, None if pmf is None else pmf.on(encoding), factor)
-        calibration, training = _calibration(arrays, outputs), _sampling_record(header, arrays)
+        if abs(posterior.weights.sum() - 1.0) > _ROUNDING:
+            raise arrays.wrong("draws.0.weights", f"and the other groups sum to {posterior.weights.sum():g}, not 1")
+        calibration, training = unpack_calibration(arrays, outputs), _sampling_record(header, arrays)
         tensor = posterior.mean
     else:
         places = [f"member.{m}" for m in range(header.whole("members", 1, len(arrays.left)))]
@@ -114,7 +127,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         encoding=encoding,
         tensor=tensor,
         likelihood=likelihood,
-        missing=_missing(header),
+        missing=missing,
         pmf=pmf,
         one_output=one_output,
         n_samples=header.whole("n_samples"),
@@ -122,7 +135,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         training=training,
         posterior=posterior,
         calibration=calibration,
-        schema=None if header.entries.get("schema") is None else unpack_schema(header.section("schema")),
+        schema=_schema(header, encoding, outputs),
     )
     arrays.finish()
     return SavedModel(header.section("parameters"), fitted, stream)
@@ -164,24 +177,14 @@ def _pack_members(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
     return {"members": len(record.members)}, arrays
 
 
-def _calibration(arrays: Arrays, outputs: int) -> Calibration:
-    knots = arrays.take("calibration.knots", (outputs, -1))
-    return Calibration(knots, arrays.take("calibration.log_factors", knots.shape))
-
-
-def _imputation_factor(arrays: Arrays, outputs: int) -> Array:
-    name = "calibration.imputation_factor"
-    factor = arrays.take(name, (outputs,))
-    if (factor <= 0.0).any():
-        raise arrays.wrong(name, "is not positive")
-    return factor
-
-
 def _sampling_record(header: Section, arrays: Arrays) -> SamplingRecord:
     weights, diagnostics = header.section("stacking_weights"), header.section("convergence")
     chains = range(header.whole("chains", 1, len(arrays.left)))
+    stacking = {name: weights.number(name) for name in weights.entries}
+    if not all(weight >= 0.0 for weight in stacking.values()) or abs(sum(stacking.values()) - 1.0) > _ROUNDING:
+        raise header.wrong("stacking_weights", "are not a distribution")
     return SamplingRecord(
-        {name: weights.number(name) for name in weights.entries},
+        stacking,
         {name: diagnostics.number(name) for name in diagnostics.entries},
         tuple(arrays.take(f"trace.{c}", (-1, -1)) for c in chains),
         _accuracy(header.section("accuracy"), header.whole("outputs", 1)) if "accuracy" in header.entries else None,
@@ -220,9 +223,24 @@ def _likelihood(header: Section) -> Likelihood:
         raise header.wrong("likelihood", str(error)) from None
 
 
-def _missing(header: Section) -> Literal["marginalize", "level"]:
+def _schema(header: Section, encoding: Encoding, outputs: int) -> Schema | None:
+    if header.entries.get("schema") is None:
+        return None
+    section = header.section("schema")
+    schema = unpack_schema(section)
+    if len(schema.targets) != outputs:
+        raise section.wrong("targets", f"are {len(schema.targets)}, but the model has {outputs} outputs")
+    names = [mode.name for mode in encoding.modes]
+    if header.flag("has_names") and [column.name for column in schema.columns] != names:
+        raise section.wrong("columns", "are not the predictors of the model")
+    return schema
+
+
+def _missing(header: Section, encoding: Encoding) -> Literal["marginalize", "level"]:
     value = header.text("missing")
     if value == "marginalize":
+        if any(mode.missing_level for mode in encoding.modes):
+            raise header.wrong("missing", "is 'marginalize', but a predictor has a level for missing cells")
         return "marginalize"
     if value == "level":
         return "level"

@@ -14,16 +14,25 @@ from csid.encoding import CategoricalMode, Encoding, Mode, OrdinalMode
 from csid.encoding.modes import MOST_LEVELS
 from csid.fitted.posterior import Draws
 from csid.likelihoods import Likelihood
+from csid.likelihoods.calibration import Calibration
 from csid.missing.joint_pmf import JointPMF
 from csid.missing.latent_classes import LatentClasses
-from csid.model_file.container import ModelFileError, Section
+from csid.model_file.container import Section
+from csid.model_file.errors import ModelFileError
+from csid.model_file.index import array_error
 from csid.tensor.cpd import CPD
+from csid.tensor.factors import padded_rank
 
 Array = NDArray[np.float64]
 Packed = dict[str, NDArray[Any]]
 
-_LARGEST_GROWTH = 128
-"""Limit on how much draws may grow when interpolated to the common levels, against files that exhaust memory."""
+_LARGEST_GROWTH, _SMALL_MODEL = 64, 1 << 26
+"""A model may take 64 MB, or this many times the bytes of its arrays, against files that exhaust memory."""
+
+_GROWN_PMF = 4
+"""Arrays of the PMF on the levels of the model that exist at the same time."""
+
+_LARGEST_LOG_FACTOR, _LARGEST_LIFT = 100.0, 1e100
 
 
 @dataclass
@@ -32,6 +41,14 @@ class Arrays:
 
     path: str
     left: Packed
+
+    def __post_init__(self) -> None:
+        self._most_memory = max(_SMALL_MODEL, _LARGEST_GROWTH * sum(array.nbytes for array in self.left.values()))
+
+    def check_memory(self, name: str, numbers: int) -> None:
+        """Refuse what would take far more memory than the file. numbers : of 8 bytes that an array grows to."""
+        if 8 * numbers > self._most_memory:
+            raise self.wrong(name, f"would grow to {8 * numbers:,} bytes in memory, too many for a file of this size")
 
     def take(self, name: str, shape: tuple[int, ...], kind: type[np.generic] = np.float64) -> NDArray[Any]:
         """An array of finite numbers with this shape, where -1 matches any length."""
@@ -47,7 +64,7 @@ class Arrays:
         return array
 
     def wrong(self, name: str, why: str) -> ModelFileError:
-        return ModelFileError(f"{self.path} is not a valid csid model file: its array {name!r} {why}.")
+        return array_error(self.path, name, why)
 
     def finish(self) -> None:
         for name in self.left:
@@ -76,9 +93,12 @@ def pack_pmf(pmf: JointPMF) -> Packed:
     return {"pmf.weights": pmf.classes.weights, **lifts, **_grids(pmf.modes, "pmf.grid")}
 
 
-def unpack_pmf(encoding: Encoding, arrays: Arrays) -> JointPMF:
-    """A joint PMF whose categories are those of an encoding."""
+def unpack_pmf(encoding: Encoding, rank: int, arrays: Arrays) -> JointPMF:
+    """A joint PMF of this rank, whose categories are those of an encoding."""
     weights = arrays.take("pmf.weights", (-1,))
+    if len(weights) != rank:
+        raise arrays.wrong("pmf.weights", f"has {len(weights)} classes, not {rank}")
+    arrays.check_memory("pmf.weights", _GROWN_PMF * rank * int(encoding.levels.sum()))
     if not len(weights) or (weights <= 0.0).any() or abs(weights.sum() - 1.0) > 1e-6:
         raise arrays.wrong("pmf.weights", "is not a distribution")
     modes, lifts = [], []
@@ -87,8 +107,8 @@ def unpack_pmf(encoding: Encoding, arrays: Arrays) -> JointPMF:
             mode = replace(mode, grid=_grid(arrays, f"pmf.grid.{n}"), linear=False, missing_level=False)
         modes.append(mode)
         lifts.append(arrays.take(f"pmf.lift.{n}", (mode.n_levels, len(weights))))
-        if (lifts[-1] <= 0.0).any():
-            raise arrays.wrong(f"pmf.lift.{n}", "is not positive")
+        if (lifts[-1] < 1.0 / _LARGEST_LIFT).any() or (lifts[-1] > _LARGEST_LIFT).any():
+            raise arrays.wrong(f"pmf.lift.{n}", "does not hold positive ratios of probabilities")
     return JointPMF(tuple(modes), LatentClasses(weights, tuple(lifts)))
 
 
@@ -99,6 +119,9 @@ def pack_cpd(cpd: CPD, place: str) -> Packed:
 
 def unpack_cpd(encoding: Encoding, outputs: int, arrays: Arrays, place: str) -> CPD:
     V = arrays.take(f"{place}.V", (outputs, -1))
+    if V.shape[1] == 0:
+        raise arrays.wrong(f"{place}.V", "has rank 0")
+    arrays.check_memory(f"{place}.V", padded_rank(V.shape[1]) * int(encoding.levels.sum()))
     shapes = [(levels, V.shape[1]) for levels in encoding.levels.tolist()]
     factors = tuple(arrays.take(f"{place}.factor.{n}", shape) for n, shape in enumerate(shapes))
     return CPD(factors, V, arrays.take(f"{place}.bias", (outputs,)), encoding.marginals)
@@ -118,18 +141,36 @@ def unpack_draws(encoding: Encoding, outputs: int, likelihood: Likelihood, array
         raise arrays.wrong(f"{place}.ranks", "does not hold ranks")
     D, R = len(ranks), int(ranks.sum())
     modes = tuple(_own_levels(mode, arrays, f"{place}.grid.{n}") for n, mode in enumerate(encoding.modes))
-    own, common = (sum(mode.n_levels for mode in some) for some in (modes, encoding.modes))
-    if common > _LARGEST_GROWTH * own:
-        raise arrays.wrong(f"{place}.factor.0", f"has {own} levels, too few for the {common} of the model")
+    grown = sum(map(padded_rank, ranks.tolist())) * int(encoding.levels.sum())
+    arrays.check_memory(f"{place}.ranks", grown)
     factors = tuple(arrays.take(f"{place}.factor.{n}", (mode.n_levels, R), np.float32) for n, mode in enumerate(modes))
     weights = arrays.take(f"{place}.weights", (D,))
     if (weights < 0.0).any():
         raise arrays.wrong(f"{place}.weights", "is negative")
     parameters = {name: arrays.take(f"{place}.{name}", (D, outputs)) for name in likelihood.draw_parameters}
-    if any((values < 0.0).any() for values in parameters.values()):
-        raise arrays.wrong(f"{place}.{likelihood.draw_parameters[0]}", "is negative")
+    for name, values in parameters.items():
+        if (values <= 0.0).any():
+            raise arrays.wrong(f"{place}.{name}", "is not positive")
     V, bias = arrays.take(f"{place}.V", (outputs, R)), arrays.take(f"{place}.bias", (D, outputs))
     return Draws(modes, factors, V, bias, ranks, parameters, weights)
+
+
+def unpack_calibration(arrays: Arrays, outputs: int) -> Calibration:
+    knots = arrays.take("calibration.knots", (outputs, -1))
+    if knots.shape[1] == 0 or (np.diff(knots) < 0.0).any():
+        raise arrays.wrong("calibration.knots", "does not hold increasing means")
+    log_factors = arrays.take("calibration.log_factors", knots.shape)
+    if (np.abs(log_factors) > _LARGEST_LOG_FACTOR).any():
+        raise arrays.wrong("calibration.log_factors", f"is not within {_LARGEST_LOG_FACTOR:g} of zero")
+    return Calibration(knots, log_factors)
+
+
+def unpack_imputation_factor(arrays: Arrays, outputs: int) -> Array:
+    name = "calibration.imputation_factor"
+    factor = arrays.take(name, (outputs,))
+    if not ((factor > 0.0) & (np.abs(np.log(np.maximum(factor, 1e-300))) <= _LARGEST_LOG_FACTOR)).all():
+        raise arrays.wrong(name, "does not hold positive factors of an ordinary size")
+    return factor
 
 
 def _grids(modes: Sequence[Mode], place: str) -> Packed:

@@ -34,6 +34,8 @@ def unpack_stream(cpd: CPD, header: Section, arrays: Arrays) -> Stream:
     weight, seen = header.number("weight"), header.number("seen")
     if not (scale > 0.0).all() or not (0.0 < weight < np.inf and 0.0 < seen < np.inf):
         raise header.wrong("weight", "or seen, or the scale of the targets, is not positive")
+    grown = (padded_rank(F) + K) * padded_rank(F) * (2 * int(sum(map(len, cpd.factors))) + K)
+    arrays.check_memory("stream.centre", grown)
     sums: dict[int, tuple[Array, ...]] = {}
     for k, A in enumerate(cpd.factors):
         D, O = (_square(arrays, f"stream.{k}.gram.{g}", (rows,), F) for g, rows in enumerate((len(A) + 1, -1)))

@@ -12,6 +12,7 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
+from csid.cli.tables.formulas import without_formulas
 from csid.files import atomic_file
 
 
@@ -36,6 +37,7 @@ class _Output:
 
     def __init__(self, extension: str, file: Any) -> None:
         self._extension, self._file = extension, file
+        self._is_binary = extension.endswith((".parquet", ".arrow", ".feather"))
         self._writer: Any = None
 
     def __enter__(self) -> "_Output":
@@ -46,9 +48,10 @@ class _Output:
             self._writer.close()
 
     def add(self, table: pa.Table) -> None:
+        shown = table if self._is_binary else without_formulas(table)
         if self._writer is None:
-            self._writer = self._opened(table.schema)
-        self._writer.write_table(table)
+            self._writer = self._opened(shown.schema)
+        self._writer.write_table(shown)
 
     def _opened(self, schema: pa.Schema) -> Any:
         if self._extension.endswith(".parquet"):
