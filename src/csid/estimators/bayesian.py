@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from csid.data.checks import check_variances
 from csid.data.table import Table, TableHeader
 from csid.data.weights import WeightMeaning
 from csid.encoding import Interpolation, Missing
@@ -269,6 +270,7 @@ class BayesianCSIDRegressor(TensorRegressor):
             units = earlier.header.centre, earlier.header.scale
             open_options = open_options._replace(columns=self.fitted_.columns, units=units)
         with self._open_table(TrainingData(X, y, sample_weight), open_options) as (table, columns):
+            check_variances(table.header.centre, table.header.scale)
             runner = Runner(self._threads(), partial(chain_progress, bool(self.verbose)))
             before = None if earlier is None else earlier.sampling
             sampling, found = sample(table, options, runner, seed, before)
