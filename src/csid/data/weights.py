@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 WeightMeaning = Literal["relative", "counts"]
 
 _BITS = 24
+_LARGEST_COUNT = 1e15
 
 
 class WeightUnit(NamedTuple):
@@ -94,10 +95,10 @@ def _rounded(values: Array) -> Array:
 
 
 def _check_whole(weights: Array) -> None:
-    fractional = weights != np.rint(weights)
-    if fractional.any():
-        row = int(np.argmax(fractional))
+    wrong = (weights != np.rint(weights)) | (weights > _LARGEST_COUNT)
+    if wrong.any():
+        row = int(np.argmax(wrong))
         raise ValueError(
-            f"sample_weight holds {weights[row]:g} in row {row}, but weights='counts' needs whole numbers, the numbers "
-            "of repeated rows: round them, or use weights='relative'."
+            f"sample_weight holds {weights[row]:g} in row {row}, but weights='counts' needs whole numbers up to "
+            f"{_LARGEST_COUNT:g}, the numbers of repeated rows: use weights='relative' for other weights."
         )

@@ -1,7 +1,8 @@
 """`BayesianCSIDRegressor`: the posterior of the paper's model by Gibbs sampling, under priors weighed by a pilot."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -25,6 +26,7 @@ from csid.fitted.posterior import Posterior
 from csid.inference.chains import Collected, Sampling
 from csid.inference.gibbs import COMPONENTS_AT_ONCE
 from csid.inference.jobs import ChainOptions, Runner, Start
+from csid.inference.numerics import NumericalError
 from csid.inference.pilot import PilotPlan, SamplingPlan
 from csid.inference.sampling import InterruptedFitWarning, SamplingOptions, sample
 from csid.likelihoods import Likelihood
@@ -273,7 +275,8 @@ class BayesianCSIDRegressor(TensorRegressor):
             check_variances(table.header.centre, table.header.scale)
             runner = Runner(self._threads(), partial(chain_progress, bool(self.verbose)))
             before = None if earlier is None else earlier.sampling
-            sampling, found = sample(table, options, runner, seed, before)
+            with _remedy_for_counts(self.weights):
+                sampling, found = sample(table, options, runner, seed, before)
             kept = self._kept(sampling, found, table, columns)
             plan = options.plan_for(len(table))
         _warn_of_drift(found.convergence["drift"], plan)
@@ -465,6 +468,19 @@ class BayesianCSIDRegressor(TensorRegressor):
 
 def _solver(options: ChainOptions) -> str:
     return "stochastic" if options.by_blocks else "gibbs"
+
+
+@contextmanager
+def _remedy_for_counts(weights: WeightMeaning) -> Iterator[None]:
+    """Large counts make a posterior so narrow that sums over rows overflow."""
+    try:
+        yield
+    except NumericalError as error:
+        if weights == "relative":
+            raise
+        raise NumericalError(
+            f"{error} If the weights are not numbers of repeated rows, use weights='relative'."
+        ) from error
 
 
 def _warn_of_drift(drift: float, plan: SamplingPlan) -> None:
