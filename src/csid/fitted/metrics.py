@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.data.checks import check_weights
+from csid.data.weights import WeightTotals
 from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
 
 Array = NDArray[np.float64]
@@ -19,7 +21,13 @@ _CONFIDENCE = (0.025, 0.975)
 def metrics(
     model: Model, X: Any, y: Array, weights: Array | None, targets: Sequence[str], seed: int
 ) -> dict[str, dict[str, Any]]:
-    """The metrics of a fitted model on the rows of X, for each target by name; see `metrics_of`."""
+    """The metrics of a fitted model on the rows of X, for each target by name; see `metrics_of`.
+
+    weights : (M,) of the rows, of any scale; None for equal weights.
+    """
+    if weights is not None:
+        given = check_weights(weights, len(y), fewest=0)
+        weights = WeightTotals.of(given).unit("relative").of(given)
     fitted, threads = fitted_model(model), threads_of(model)
     predicted, truth = fitted.means(X, threads), y.reshape(len(y), -1)
     quantiles = None if fitted.posterior is None else _quantiles(fitted, X, threads)
