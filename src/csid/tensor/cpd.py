@@ -123,7 +123,8 @@ class CPD:
         norms = np.array([np.linalg.norm(A, axis=0) for A in self.factors])
         signs = np.array([sign_of_largest(A) for A in self.factors])
         V = self.V * np.prod(norms * signs, axis=0)
-        order = np.argsort(-np.linalg.norm(V, axis=0), kind="stable")
+        unit = np.exp2(np.frexp(np.abs(V).max(initial=0.0))[1])  # in which squares are floats
+        order = np.argsort(-np.linalg.norm(V / unit, axis=0), kind="stable")
         divisors = signs * np.where(norms > 0, norms, 1.0)
         factors = tuple((A / d)[:, order] for A, d in zip(self.factors, divisors, strict=True))
         return CPD(factors, V[:, order], self.bias, self.marginals)
