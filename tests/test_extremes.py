@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from csid import Batches, BayesianCSIDRegressor, CSIDRegressor
 from csid.dask import DaskBayesianCSIDRegressor, DaskCSIDRegressor
 from csid.data.checks import without_mask
-from csid.explain import partial_dependence, shapley_values, sobol_indices
+from csid.explain import partial_dependence, shapley_values, sobol_indices, uniqueness
 from csid.fitted.metrics import metrics_of
 
 Array = NDArray[np.float64]
@@ -108,6 +108,7 @@ def test_least_squares_in_any_unit(kind: str, unit: float) -> None:
     assert_allclose(model.predict(X) / unit, expected.predict(X), atol=1e-6)
     assert_allclose(model.score(X, unit * y), expected.score(X, y), atol=1e-6)
     assert_allclose(model.feature_importances_, expected.feature_importances_, atol=1e-6)
+    assert_allclose(uniqueness(model).weights / unit, uniqueness(expected).weights, atol=1e-6)
     if unit > 1.0:
         with pytest.raises(ArithmeticError, match="the variance of the prediction is beyond the range of floats"):
             sobol_indices(model)
