@@ -222,6 +222,21 @@ def test_a_joint_pmf_is_for_the_gaussian_likelihood_also_when_a_fit_goes_on() ->
         model.set_params(pmf_rank=2, warm_start=False).fit(*given)
 
 
+@pytest.mark.parametrize("make", [als, bayesian])
+def test_a_refused_table_of_fewer_columns_leaves_the_columns_of_the_model(make: Callable[..., Estimator]) -> None:
+    """Codes of columns that nobody fills would be read beyond the tensor, far beyond it where the rank is high."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 4))
+    model = make(rank=96).fit(X, X.prod(axis=1))
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.fit(X[:, :1], np.full(60, np.nan))
+    assert model.n_features_in_ == 4
+    assert_array_equal(model.predict(X), before)
+    with pytest.raises(ValueError, match=r"X has 1 features, but .* is expecting 4"):
+        model.predict(X[:, :1])
+
+
 def test_rows_to_stop_on_that_are_refused_change_nothing() -> None:
     model, (X, y, _) = fitted("als"), rows(seed=1)
     wrong = [{"X_val": X}, {"y_val": y}, {"X_val": X, "y_val": y[1:]}, {"X_val": X[["x"]], "y_val": y}]

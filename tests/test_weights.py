@@ -159,6 +159,14 @@ def test_counts_are_repeated_rows(kind: str) -> None:
     assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-6)
 
 
+def test_what_is_no_count_is_refused_with_the_remedy() -> None:
+    for weights in (np.full(60, 0.5), np.full(60, 1e16)):
+        with pytest.raises(ValueError, match=r"sample_weight holds .* in row 0, .* whole numbers up to 1e\+15"):
+            KINDS["bayesian"](weights="counts").fit(*rows(), weights)
+    with pytest.raises(ArithmeticError, match="not numbers of repeated rows, use weights='relative'"):
+        KINDS["bayesian"](weights="counts", rank=8, n_burn=20).fit(*rows(), np.full(60, 1e12))
+
+
 def test_counts_narrow_what_relative_weights_do_not() -> None:
     (X, y), tens = rows(), np.full(60, 10.0)
     relative, counts = (KINDS["bayesian"](weights=meaning).fit(X, y, tens) for meaning in ("relative", "counts"))

@@ -300,6 +300,18 @@ def test_evaluate_weighs_rows(csid: Run, model: Path, tmp_path: Path) -> None:
     assert weighted["rmse"]["value"] == pytest.approx(half["rmse"]["value"])
 
 
+def test_evaluate_takes_weights_of_any_scale_and_no_others(csid: Run, model: Path, tmp_path: Path) -> None:
+    def evaluated(weights: Any) -> Any:
+        (tmp_path / "w.csv").write_bytes(as_csv(table().append_column("w", pa.array(weights))))
+        return csid("evaluate", model, "w.csv", "--weight", "w", "--json")
+
+    weights = 1.0 + np.arange(200) % 3
+    assert evaluated(weights).document == evaluated(1e300 * weights).document
+    refused = evaluated(np.where(np.arange(200) == 3, -1.0, 1.0))
+    assert refused.code != 0
+    assert "holds -1.0 in row 3" in refused.out + refused.notes
+
+
 def test_rows_without_a_target_are_left_out(csid: Run, model: Path, tmp_path: Path) -> None:
     text = as_csv(table()).decode().splitlines()
     text[1] = text[1].rpartition(",")[0] + ","

@@ -15,9 +15,13 @@ from csid.encoding.columns import is_table, read_columns
 
 Array = NDArray[np.float64]
 
+_LARGEST_TARGET = 1e290  # sums over rows must be finite
+_LARGEST_DEVIATION = 1e140  # variances are squares, and those of components may cancel
+
 
 def check_table(X: Any, estimator: Any, min_rows: int) -> Any:
-    """X as a data frame of its library, or as a two-dimensional array."""
+    """X as a data frame of its library, or as a two-dimensional array. Masked cells are missing."""
+    X = without_mask(X)
     if not is_table(X):
         if hasattr(X, "collect"):
             raise TypeError(f"X is lazy ({type(X).__name__}): call X.collect() first.")
@@ -54,6 +58,7 @@ def check_both_given(X_val: Any, y_val: Any) -> None:
 def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Array:
     """y as (M,) or (M, K) floats: finite, with the rows of X. names : of X and y in error messages."""
     table, name = names
+    y = without_mask(y)
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     if not hasattr(y, "ndim") and hasattr(y, "to_numpy"):
@@ -82,6 +87,13 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
             f"Input {name} contains {what}, first in row {row + 1:,} ({int(bad.sum())} such rows in total): "
             "drop the rows whose target is unknown."
         )
+    large = np.abs(targets).reshape(n_rows, -1).max(axis=1, initial=0.0) > _LARGEST_TARGET
+    if large.any():
+        row = int(np.argmax(large))
+        raise ValueError(
+            f"{name} holds {targets[row]} in row {row + 1:,}, but targets must be within ±{_LARGEST_TARGET:g}: divide {name} "
+            "by a power of ten."
+        )
     return np.asarray(targets)
 
 
@@ -95,11 +107,36 @@ def target_names(y: Any) -> tuple[str, ...]:
     return tuple(names) if given else ()
 
 
+def check_variances(centre: Array, scale: Array) -> None:
+    """Check that variances of targets with this mean and standard deviation (K,) are floats."""
+    largest, least = float(np.maximum(np.abs(centre), scale).max()), float(scale.min())
+    if largest > _LARGEST_DEVIATION:
+        raise ValueError(
+            f"y has a mean or standard deviation of {largest:g}, but must have at most {_LARGEST_DEVIATION:g}, because "
+            "larger variances are beyond the range of floats: divide y by a power of ten."
+        )
+    if least < 1.0 / _LARGEST_DEVIATION:
+        raise ValueError(
+            f"y has a standard deviation of {least:g}, but must have at least {1.0 / _LARGEST_DEVIATION:g}, because "
+            "smaller variances are beyond the range of floats: multiply y by a power of ten."
+        )
+
+
+def check_standardised(targets: Array) -> None:
+    """Check that the squares of standardised targets (M, K) are floats, also if an earlier fit chose the units."""
+    farthest = float(np.abs(targets).max(initial=0.0))
+    if not farthest <= _LARGEST_DEVIATION:
+        raise ValueError(
+            f"a target is {farthest:g} standard deviations of the earlier targets away from their mean: give targets "
+            "in the same units, or fit anew with warm_start=False."
+        )
+
+
 def check_weights(sample_weight: Any, n_rows: int, fewest: int = 2) -> Array:
     """Weights as (M,) floats: not negative, and positive in at least `fewest` rows."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weights = _as_numbers(sample_weight, "sample_weight")
+    weights = _as_numbers(without_mask(sample_weight), "sample_weight")
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
@@ -119,6 +156,17 @@ def check_weights(sample_weight: Any, n_rows: int, fewest: int = 2) -> Array:
             f"row{'s' if fewest > 1 else ''} with a weight above zero."
         )
     return weights
+
+
+def without_mask(values: Any) -> Any:
+    """A masked array with its masked values as NaN, or as None among texts and objects. Others as they are."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if values.dtype.kind in "fiu":
+        return np.where(np.ma.getmaskarray(values), np.float32(np.nan), values.data)
+    objects = values.data.astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
 
 
 def number_of_rows(X: Any) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from csid.data.checks import check_standardised
 from csid.data.problem import Problem
 from csid.data.samples import HeldOutSamples
 from csid.data.weights import AS_GIVEN, WeightUnit
@@ -48,7 +49,10 @@ class TableHeader(NamedTuple):
         return len(self.centre)
 
     def standardised(self, targets: Array) -> Array:
-        return np.asarray((targets - self.centre) / self.scale)
+        """Targets (M, K) in these units, which an earlier fit may have chosen."""
+        values = np.asarray((targets - self.centre) / self.scale)
+        check_standardised(values)
+        return values
 
     def as_categories(self, columns: Collection[int]) -> "TableHeader":
         return self._replace(flags=[True if n in columns else flag for n, flag in enumerate(self.flags)])

@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 WeightMeaning = Literal["relative", "counts"]
 
 _BITS = 24
+_LARGEST_COUNT = 1e15
 
 
 class WeightUnit(NamedTuple):
@@ -40,7 +41,7 @@ class WeightUnit(NamedTuple):
         if not np.isfinite(relative).all():
             row = int(np.argmax(~np.isfinite(relative)))
             raise ValueError(
-                f"sample_weight holds {weights[row]:g} in row {row}, but the earlier rows had weights up to "
+                f"sample_weight holds {weights[row]:g} in row {row + 1:,}, but the earlier rows had weights up to "
                 f"{self.largest:g}: give weights in the same units as in the first fit."
             )
         return np.where(weights > 0.0, np.maximum(relative, np.finfo(np.float64).tiny), 0.0)
@@ -94,10 +95,10 @@ def _rounded(values: Array) -> Array:
 
 
 def _check_whole(weights: Array) -> None:
-    fractional = weights != np.rint(weights)
-    if fractional.any():
-        row = int(np.argmax(fractional))
+    wrong = (weights != np.rint(weights)) | (weights > _LARGEST_COUNT)
+    if wrong.any():
+        row = int(np.argmax(wrong))
         raise ValueError(
-            f"sample_weight holds {weights[row]:g} in row {row}, but weights='counts' needs whole numbers, the numbers "
-            "of repeated rows: round them, or use weights='relative'."
+            f"sample_weight holds {weights[row]:g} in row {row + 1:,}, but weights='counts' needs whole numbers up to "
+            f"{_LARGEST_COUNT:g}, the numbers of repeated rows: use weights='relative' for other weights."
         )

@@ -9,6 +9,8 @@ from csid._kernels.sums import sums_over_rows
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 1e-12
+
 
 class Moments:
     """Weight, mean and sum of squared deviations of each output, computed in parts and merged.
@@ -50,9 +52,9 @@ class Moments:
         return self
 
     def centre_and_scale(self) -> tuple[Array, Array]:
-        """Mean and standard deviation of each output; the scale of a constant output is 1."""
-        scale = self.unit * np.sqrt(self.squares / self.weight)
-        return self.mean, np.where(scale > 1e-12 * np.abs(self.mean), scale, 1.0)
+        """Mean and standard deviation of each output; the scale of a constant output is 1, or its rounding error."""
+        scale, rounding = self.unit * np.sqrt(self.squares / self.weight), _ROUNDING * np.abs(self.mean)
+        return self.mean, np.where(scale > rounding, scale, np.maximum(1.0, rounding))
 
 
 def _divisor(unit: Array) -> Array:

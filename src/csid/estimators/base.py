@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -278,6 +279,13 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from csid.report import write_report
 
         write_report(self, path, X, y, title=title, targets=targets)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions; with several outputs, its mean over them."""
+        predicted = np.asarray(self.predict(X))
+        targets = check_targets(y, len(predicted)).reshape(predicted.shape)
+        unit = np.exp2(np.frexp(np.abs(targets).max())[1])  # R² has none, and squares then are floats
+        return float(r2_score(targets / unit, predicted / unit, sample_weight=sample_weight))
 
     # --- opening rows for a fit -----------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """`BayesianCSIDRegressor`: the posterior of the paper's model by Gibbs sampling, under priors weighed by a pilot."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from csid.data.checks import flags_with_kinds
+from csid.data.checks import check_variances, flags_with_kinds
 from csid.data.table import Table, TableHeader
 from csid.data.weights import WeightMeaning
 from csid.encoding import Interpolation, Missing
@@ -26,6 +27,7 @@ from csid.fitted.posterior import Posterior
 from csid.inference.chains import Collected, Sampling
 from csid.inference.gibbs import COMPONENTS_AT_ONCE
 from csid.inference.jobs import ChainOptions, Runner, Start
+from csid.inference.numerics import NumericalError
 from csid.inference.pilot import PilotPlan, SamplingPlan
 from csid.inference.sampling import InterruptedFitWarning, SamplingOptions, sample
 from csid.inference.whole_numbers import Kind
@@ -267,9 +269,9 @@ class BayesianCSIDRegressor(TensorRegressor):
         Parameters
         ----------
         X : data frame (pandas, polars, Arrow) or array, (M, N)
-            NaN, None and null are missing cells. Dates and times are numbers of days; ordered categories (of pandas, a
-            polars Enum) are numbers in this order. For data that does not fit into memory: `ParquetRows`, `Batches`,
-            the path of a Parquet file or folder, or an iterator of batches (X, y).
+            NaN, None, null and masked cells are missing. Dates and times are numbers of days; ordered categories (of
+            pandas, a polars Enum) are numbers in this order. For data that does not fit into memory: `ParquetRows`,
+            `Batches`, the path of a Parquet file or folder, or an iterator of batches (X, y).
         y : array-like, (M,) or (M, K)
             If X is a path, the name of the target column, or several. None for other data out of memory.
         sample_weight : array-like (M,), optional
@@ -287,9 +289,11 @@ class BayesianCSIDRegressor(TensorRegressor):
             units = earlier.header.centre, earlier.header.scale
             open_options = open_options._replace(columns=self.fitted_.columns, units=units)
         with self._open_table(TrainingData(X, y, sample_weight), open_options) as (table, columns):
+            check_variances(table.header.centre, table.header.scale)
             runner = Runner(self._threads(), partial(chain_progress, bool(self.verbose)))
             before = None if earlier is None else earlier.sampling
-            sampling, found = sample(table, options, runner, seed, before)
+            with _remedy_for_counts(self.weights):
+                sampling, found = sample(table, options, runner, seed, before)
             kept = self._kept(sampling, found, table, columns)
             plan = options.plan_for(len(table))
         _warn_of_drift(found.convergence["drift"], plan)
@@ -498,6 +502,19 @@ class BayesianCSIDRegressor(TensorRegressor):
 
 def _solver(options: ChainOptions) -> str:
     return "stochastic" if options.by_blocks else "gibbs"
+
+
+@contextmanager
+def _remedy_for_counts(weights: WeightMeaning) -> Iterator[None]:
+    """Large counts make a posterior so narrow that sums over rows overflow."""
+    try:
+        yield
+    except NumericalError as error:
+        if weights == "relative":
+            raise
+        raise NumericalError(
+            f"{error} If the weights are not numbers of repeated rows, use weights='relative'."
+        ) from error
 
 
 def _warn_of_drift(drift: float, plan: SamplingPlan) -> None:

@@ -241,9 +241,9 @@ class CSIDRegressor(TensorRegressor):
         Parameters
         ----------
         X : data frame (pandas, polars, Arrow) or array, (M, N)
-            NaN, None and null are missing cells. Dates and times are numbers of days; ordered categories (of pandas, a
-            polars Enum) are numbers in this order. For data that does not fit into memory: `ParquetRows`, `Batches`,
-            the path of a Parquet file or folder, or an iterator of batches (X, y).
+            NaN, None, null and masked cells are missing. Dates and times are numbers of days; ordered categories (of
+            pandas, a polars Enum) are numbers in this order. For data that does not fit into memory: `ParquetRows`,
+            `Batches`, the path of a Parquet file or folder, or an iterator of batches (X, y).
         y : array-like, (M,) or (M, K)
             If X is a path, the name of the target column, or several. None for other data out of memory.
         sample_weight : array-like (M,), optional

@@ -13,6 +13,7 @@ from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
+_LARGEST_DEVIATION = 1e145
 _BLOCK_BYTES = 1 << 20  # of the matrices of all predictors
 
 
@@ -88,6 +89,11 @@ class ComponentPairs(NamedTuple):
 def component_pairs(cpd: CPD, moments: list[LevelMoments]) -> ComponentPairs:
     """The factors of a tensor, centred and weighted by the moments of its predictors."""
     tensor = balanced(cpd)
+    if np.abs(tensor.V).max(initial=0.0) > _LARGEST_DEVIATION:
+        raise ArithmeticError(
+            "the variance of the prediction is beyond the range of floats: divide the targets by a power of ten and "
+            "fit again."
+        )
     means = np.array([moment.p @ A for moment, A in zip(moments, tensor.factors, strict=True)])
     centred = [A - m for A, m in zip(tensor.factors, means, strict=True)]
     weighted = [_weighted(A, moment) for A, moment in zip(centred, moments, strict=True)]

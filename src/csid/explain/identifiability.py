@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.fitted.model import Model, fitted_model
-from csid.tensor.cpd import CPD
+from csid.tensor.cpd import CPD, column_norms
 
 Array = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ def examine(cpd: CPD, names: list[str], n_samples: int) -> Identifiability:
 def live_components(cpd: CPD) -> NDArray[np.bool_]:
     """(F,) which components count: the ridge shrinks one that is not needed to zero, or almost to zero."""
     with np.errstate(divide="ignore"):  # logarithms, since products of hundreds of norms leave the range of floats
-        weights = np.sum([np.log(np.linalg.norm(A, axis=0)) for A in (*cpd.factors, cpd.V)], axis=0)
+        weights = np.sum([np.log(column_norms(A)) for A in (*cpd.factors, cpd.V)], axis=0)
     largest = weights.max(initial=-np.inf)
     return np.asarray((weights > largest + np.log(_RELATIVE_TOLERANCE)) & (largest > -np.inf))
 
@@ -109,7 +109,7 @@ def live_components(cpd: CPD) -> NDArray[np.bool_]:
 def k_rank(A: Array) -> tuple[int, bool]:
     """Kruskal rank of a matrix, and whether it is exact or a lower bound from the coherence of its columns."""
     F = A.shape[1]
-    norms = np.linalg.norm(A, axis=0)
+    norms = column_norms(A)
     if F == 0 or not (norms > 0).all():
         return 0, True
     unit = A / norms

@@ -1,6 +1,7 @@
 """Importance of predictors: the variance that they explain, and how much the columns of their factors vary."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,10 @@ Array = NDArray[np.float64]
 
 def mean_effects(cpd: CPD) -> Array:
     """(N,) Shapley effects, shares that sum to one: the mean over the outputs that vary, equal if none does."""
-    shares = np.maximum(effect_shares(component_pairs(cpd, [on_levels(p) for p in cpd.marginals])), 0.0)  # rounding
+    unit = np.abs(cpd.V).max(axis=1, initial=0.0)[:, None]  # shares have none, and the squares of V then are floats
+    standard = replace(cpd, V=cpd.V / np.where(unit > 0.0, np.exp2(np.frexp(unit)[1]), 1.0))
+    shares = effect_shares(component_pairs(standard, [on_levels(p) for p in cpd.marginals]))
+    shares = np.maximum(shares, 0.0)  # rounding
     varying = shares[:, shares.any(axis=0)]
     return np.asarray(varying.mean(axis=1)) if varying.size else np.full(cpd.n_modes, 1.0 / cpd.n_modes)
 

@@ -103,6 +103,9 @@ def _crossing(start: Array, end: Array) -> Array:
 
 def _inside(g00: Array, g10: Array, g01: Array, g11: Array, a: Array, b: Array) -> tuple[Array, Array]:
     """The point inside each cell where the gradient is opposite to that of the cost; NaN if there is none."""
+    largest = np.maximum.reduce([np.abs(g) for g in (g00, g10, g01, g11)])
+    unit = np.where(largest > 0.0, np.exp2(np.frexp(largest)[1]), 1.0)  # the point has none, and products are floats
+    g00, g10, g01, g11 = g00 / unit, g10 / unit, g01 / unit, g11 / unit
     beta, gamma, delta = g10 - g00, g01 - g00, g11 - g10 - g01 + g00
     D = beta * gamma - g00 * delta
     there = (D > 0.0) & (a > 0.0) & (b > 0.0) & (delta != 0.0)

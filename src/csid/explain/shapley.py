@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._kernels.threads import Workers
+from csid.data.checks import without_mask
 from csid.encoding import EncodedRows
 from csid.explain.bands import Band, band_of_rows, check_coverage
 from csid.explain.games import balanced, play, uniform_rule
@@ -164,7 +165,7 @@ def _explanation(
     return shap.Explanation(
         values=values,
         base_values=fitted.squeeze(np.tile(mean, (len(values), 1))),
-        data=np.asarray(X),
+        data=np.asarray(without_mask(X)),
         feature_names=fitted.names,
         lower_bounds=lower,
         upper_bounds=upper,

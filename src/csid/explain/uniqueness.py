@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from csid.explain.games import balanced, root_mean_squares
 from csid.explain.identifiability import Identifiability, examine, live_components
 from csid.fitted.model import FittedModel, Model, fitted_model
-from csid.tensor.cpd import CPD, sign_of_largest
+from csid.tensor.cpd import CPD, column_norms, sign_of_largest
 
 Array = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def canonical(cpd: CPD) -> CPD:
 
 def _falling(V: Array, entries: Array) -> list[int]:
     """The order of components by decreasing weight; if weights tie up to rounding, by the first entry that differs."""
-    weights = np.linalg.norm(V, axis=0)
+    weights = column_norms(V)
 
     def compare(f: int, g: int) -> int:
         if abs(weights[f] - weights[g]) > _TIE * max(weights[f], weights[g]):

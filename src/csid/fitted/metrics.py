@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.data.checks import check_weights
+from csid.data.weights import WeightTotals
 from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
 
 Array = NDArray[np.float64]
@@ -19,7 +21,13 @@ _CONFIDENCE = (0.025, 0.975)
 def metrics(
     model: Model, X: Any, y: Array, weights: Array | None, targets: Sequence[str], seed: int
 ) -> dict[str, dict[str, Any]]:
-    """The metrics of a fitted model on the rows of X, for each target by name; see `metrics_of`."""
+    """The metrics of a fitted model on the rows of X, for each target by name; see `metrics_of`.
+
+    weights : (M,) of the rows, of any scale; None for equal weights.
+    """
+    if weights is not None:
+        given = check_weights(weights, len(y), fewest=0)
+        weights = WeightTotals.of(given).unit("relative").of(given)
     fitted, threads = fitted_model(model), threads_of(model)
     predicted, truth = fitted.means(X, threads), y.reshape(len(y), -1)
     quantiles = None if fitted.posterior is None else _quantiles(fitted, X, threads)
@@ -51,12 +59,13 @@ def with_confidence(
     """RMSE, MAE, R² and the means of further terms (M,) by name, each with a 95 % confidence interval."""
     w = np.ones(len(truth)) if weights is None else weights
     error = truth - predicted
-    terms = {"rmse": error**2, "mae": np.abs(error), **more}
-    stacked = np.stack([*terms.values(), truth, truth**2])
+    unit = _power_of_two(np.maximum(np.abs(truth), np.abs(error)).max(initial=0.0))  # in which squares are floats
+    terms = {"rmse": (error / unit) ** 2, "mae": np.abs(error), **more}
+    stacked = np.stack([*terms.values(), truth / unit, (truth / unit) ** 2])
     rng = np.random.default_rng(seed)
     counts = (np.bincount(rng.integers(len(w), size=len(w)), minlength=len(w)) for _ in range(_RESAMPLES))
     resampled = chain([w], (count * w for count in counts))
-    estimates = [_from_means(list(terms), stacked @ d / max(d.sum(), 1e-300)) for d in resampled]
+    estimates = [_from_means(list(terms), stacked @ d / max(d.sum(), 1e-300), unit) for d in resampled]
     document: dict[str, Any] = {"rows": len(truth)}
     for name, value in estimates[0].items():
         low, high = np.quantile([each[name] for each in estimates[1:]], _CONFIDENCE)
@@ -80,11 +89,16 @@ def _quantiles(fitted: FittedModel, X: Any, threads: int) -> Array:
     return np.concatenate([np.stack(part, axis=1) for part in found])
 
 
-def _from_means(names: Sequence[str], means: Array) -> dict[str, float]:
+def _power_of_two(value: float) -> float:
+    """Near a value; one for zero."""
+    return float(np.ldexp(1.0, np.clip(np.frexp(value)[1], -1000, 1000)))
+
+
+def _from_means(names: Sequence[str], means: Array, unit: float) -> dict[str, float]:
     found = dict(zip(names, means.tolist(), strict=False))
     mean, square = means[-2:].tolist()
     variance = square - mean**2
     rounding = 1e-12 * max(square, 1e-300)
     r2 = {"r2": 1.0 - found["rmse"] / variance if variance > rounding else float("nan")}
-    found["rmse"] = float(np.sqrt(found["rmse"]))
+    found["rmse"] = unit * float(np.sqrt(found["rmse"]))
     return {"rmse": found.pop("rmse"), "mae": found.pop("mae"), **r2, **found}

@@ -29,10 +29,16 @@ def _typical(mode: Mode, p: Array) -> float | int | None:
     if isinstance(mode, OrdinalMode):
         reached = np.cumsum(p[: len(mode.grid)])
         median = mode.grid[min(int(np.searchsorted(reached, 0.5 * reached[-1])), len(mode.grid) - 1)]
-        extent = mode.grid[-1] - mode.grid[0]
-        digits = 3 - math.floor(math.log10(extent)) if extent > 0.0 else 12
-        return float(np.clip(round(float(median), digits), mode.grid[0], mode.grid[-1]))  # digits that matter
+        least, largest = float(mode.grid[0]), float(mode.grid[-1])
+        return min(max(_to_digits_that_matter(float(median), largest - least), least), largest)
     return int(np.argmax(p[: len(mode.categories)])) if mode.categories else None
+
+
+def _to_digits_that_matter(value: float, extent: float) -> float:
+    try:
+        return round(value, 3 - math.floor(math.log10(extent)) if extent > 0.0 else 12)
+    except OverflowError:  # the extent, or the rounded value, is larger than any float
+        return value
 
 
 def _cells(mode: Mode, column: Any, chosen: NDArray[np.intp]) -> Row:

@@ -124,6 +124,6 @@ def _check_codes(codes: Codes, levels: NDArray[np.intp]) -> None:
     if len(beyond):
         n = int(beyond[0])
         raise ValueError(
-            f"predictor {n} has the code {largest[n]} in row {int(np.argmax(codes[:, n]))}, but the model has "
+            f"predictor {n} has the code {largest[n]} in row {int(np.argmax(codes[:, n])) + 1:,}, but the model has "
             f"{levels[n]} levels of it: codes must be from 0 to {levels[n]}, which is a missing cell."
         )

@@ -124,13 +124,19 @@ class CPD:
         Columns have unit norm and their largest entry is positive. V carries the scale and the sign of each component.
         Components are sorted by decreasing norm of their column of V.
         """
-        norms = np.array([np.linalg.norm(A, axis=0) for A in self.factors])
+        norms = np.array([column_norms(A) for A in self.factors])
         signs = np.array([sign_of_largest(A) for A in self.factors])
         V = self.V * np.prod(norms * signs, axis=0)
-        order = np.argsort(-np.linalg.norm(V, axis=0), kind="stable")
+        order = np.argsort(-column_norms(V), kind="stable")
         divisors = signs * np.where(norms > 0, norms, 1.0)
         factors = tuple((A / d)[:, order] for A, d in zip(self.factors, divisors, strict=True))
         return CPD(factors, V[:, order], self.bias, self.marginals)
+
+
+def column_norms(A: Array) -> Array:
+    """(F,) Euclidean norms of the columns, also where their squares are not floats."""
+    unit = np.ldexp(1.0, min(int(np.frexp(np.abs(A).max(initial=0.0))[1]), 1000))
+    return np.asarray(unit * np.linalg.norm(A / unit, axis=0))
 
 
 def sign_of_largest(A: Array) -> Array:

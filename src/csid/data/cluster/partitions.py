@@ -13,7 +13,7 @@ from dask.dataframe.dispatch import make_meta
 from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from csid.data.checks import check_table, check_targets, check_weights, number_of_rows, target_names
+from csid.data.checks import check_table, check_targets, check_weights, number_of_rows, target_names, without_mask
 from csid.data.cluster.cluster import Cluster
 from csid.data.weights import AS_GIVEN, WeightMeaning, WeightTotals, WeightUnit
 from csid.encoding.columns import read_columns
@@ -186,6 +186,7 @@ def _checked(columns: PartitionColumns, X: Any, y: Any, sample_weight: Any) -> P
     n_rows = number_of_rows(X)
     if n_rows == 0:
         return PartitionRows(X, np.empty((0, columns.outputs)), None if sample_weight is None else np.empty(0))
+    y = without_mask(y)
     targets = check_targets(np.asarray(y)[:, 0] if columns.one_output and np.ndim(y) == 2 else y, n_rows)
     targets = targets.reshape(n_rows, -1)
     if targets.shape[1] != columns.outputs:

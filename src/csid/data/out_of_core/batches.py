@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 
-from csid.data.checks import number_of_rows
+from csid.data.checks import number_of_rows, without_mask
 from csid.data.out_of_core.rows import Batch, RowBatches
 from csid.encoding.columns import is_table
 
@@ -76,9 +76,9 @@ class KeptBatches(RowBatches):
         for number, batch in enumerate(batches):
             weighted = batch.weights is not None
             _write(folder / f"{number}.X", batch.X)
-            np.save(folder / f"{number}.y.npy", np.asarray(batch.y), allow_pickle=False)
+            np.save(folder / f"{number}.y.npy", np.asarray(without_mask(batch.y)), allow_pickle=False)
             if weighted:
-                np.save(folder / f"{number}.weights.npy", np.asarray(batch.weights), allow_pickle=False)
+                np.save(folder / f"{number}.weights.npy", np.asarray(without_mask(batch.weights)), allow_pickle=False)
             self._batches.append((batch.label, weighted))
 
     def batches(self) -> Iterator[Batch]:
@@ -95,6 +95,7 @@ class KeptBatches(RowBatches):
 
 
 def _write(path: Path, X: Any) -> None:
+    X = without_mask(X)
     if is_table(X):
         table = nw.from_native(X, eager_only=True).to_arrow()
         pa.feather.write_feather(table, path.with_name(path.name + ".arrow"), compression="lz4")
