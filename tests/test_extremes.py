@@ -127,8 +127,8 @@ def test_metrics_in_any_unit(unit: float) -> None:
 def test_targets_whose_sums_are_no_floats_are_refused(kind: str) -> None:
     X, y = rows()
     for targets, message in (
-        (np.full(60, 1e300), r"y holds 1e\+300 in row 0, but targets must be within ±1e\+290: divide y by a power"),
-        (np.where(np.arange(60) == 7, -LARGEST, y), r"y holds -1.79\d*e\+308 in row 7, but targets"),
+        (np.full(60, 1e300), r"y holds 1e\+300 in row 1, but targets must be within ±1e\+290: divide y by a power"),
+        (np.where(np.arange(60) == 7, -LARGEST, y), r"y holds -1.79\d*e\+308 in row 8, but targets"),
     ):
         with pytest.raises(ValueError, match=message):
             KINDS[kind]().fit(X, targets)
@@ -217,9 +217,9 @@ def test_masked_cells_are_missing_on_disk_and_on_dask() -> None:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_masked_targets_and_weights_are_refused_as_nan_is(kind: str) -> None:
     (X, y), mask = rows(), np.arange(60) == 4
-    with pytest.raises(ValueError, match=r"Input y contains NaN, first in row 4 .*drop the rows"):
+    with pytest.raises(ValueError, match=r"Input y contains NaN, first in row 5 .*drop the rows"):
         KINDS[kind]().fit(X, masked(y, mask))
-    with pytest.raises(ValueError, match="sample_weight holds nan in row 4"):
+    with pytest.raises(ValueError, match="sample_weight holds nan in row 5"):
         KINDS[kind]().fit(X, y, masked(np.ones(60), mask))
 
 

@@ -80,7 +80,7 @@ def test_the_unit_is_the_same_in_parts(parts: list[list[float]]) -> None:
 def test_counts_are_left_as_they_are_and_are_whole_numbers() -> None:
     unit = WeightTotals.of(np.array([1.0, 5.0])).unit("counts")
     assert_array_equal(unit.of(np.array([0.0, 7.0, 1e6])), [0.0, 7.0, 1e6])
-    with pytest.raises(ValueError, match=r"sample_weight holds 0.5 in row 1, but weights='counts' needs whole numbers"):
+    with pytest.raises(ValueError, match=r"sample_weight holds 0.5 in row 2, but weights='counts' needs whole numbers"):
         unit.of(np.array([1.0, 0.5]))
 
 
@@ -136,9 +136,9 @@ def test_unequal_weights_give_a_finite_fit(kind: str, spread: float) -> None:
     ("wrong", "match"),
     [
         (np.zeros(60), "positive for 0"),
-        (np.arange(60) - 1.0, "holds -1.0 in row 0"),
-        (np.where(np.arange(60) == 7, np.nan, 1.0), "holds nan in row 7"),
-        (np.where(np.arange(60) == 7, np.inf, 1.0), "holds inf in row 7"),
+        (np.arange(60) - 1.0, "holds -1.0 in row 1"),
+        (np.where(np.arange(60) == 7, np.nan, 1.0), "holds nan in row 8"),
+        (np.where(np.arange(60) == 7, np.inf, 1.0), "holds inf in row 8"),
     ],
     ids=["zero", "negative", "NaN", "infinite"],
 )
@@ -161,7 +161,7 @@ def test_counts_are_repeated_rows(kind: str) -> None:
 
 def test_what_is_no_count_is_refused_with_the_remedy() -> None:
     for weights in (np.full(60, 0.5), np.full(60, 1e16)):
-        with pytest.raises(ValueError, match=r"sample_weight holds .* in row 0, .* whole numbers up to 1e\+15"):
+        with pytest.raises(ValueError, match=r"sample_weight holds .* in row 1, .* whole numbers up to 1e\+15"):
             KINDS["bayesian"](weights="counts").fit(*rows(), weights)
     with pytest.raises(ArithmeticError, match="not numbers of repeated rows, use weights='relative'"):
         KINDS["bayesian"](weights="counts", rank=8, n_burn=20).fit(*rows(), np.full(60, 1e12))
@@ -244,7 +244,7 @@ def test_a_later_batch_of_larger_weights_counts_for_more() -> None:
 
 def test_a_later_batch_of_weights_in_other_units_is_refused() -> None:
     model = KINDS["als, blocks"]().fit(*rows(), np.full(60, 1e-300))
-    with pytest.raises(ValueError, match=r"sample_weight holds 1e\+20 in row 0, .* same units as in the first fit"):
+    with pytest.raises(ValueError, match=r"sample_weight holds 1e\+20 in row 1, .* same units as in the first fit"):
         model.partial_fit(*rows(), np.full(60, 1e20))
 
 

@@ -91,8 +91,8 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
     if large.any():
         row = int(np.argmax(large))
         raise ValueError(
-            f"{name} holds {targets[row]} in row {row + 1:,}, but targets must be within ±{_LARGEST_TARGET:g}: divide {name} "
-            "by a power of ten."
+            f"{name} holds {targets[row]} in row {row + 1:,}, but targets must be within ±{_LARGEST_TARGET:g}: divide "
+            f"{name} by a power of ten."
         )
     return np.asarray(targets)
 
