@@ -1,6 +1,7 @@
 """The schema of a data file that a model was fitted to: columns, their types, and missing-value markers."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Type = Literal["number", "text", "boolean", "date", "time"]
@@ -41,7 +42,7 @@ class Schema:
 
     columns : the predictors; targets : the target columns; missing : markers of a missing cell.
     weight, group : columns with the sample weights, and with the groups of rows.
-    ignored : columns that are not used.
+    ignored : columns that are not used; formats : how the cells of targets and of the weight are written.
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -50,6 +51,7 @@ class Schema:
     weight: str | None = None
     group: str | None = None
     ignored: tuple[str, ...] = ()
+    formats: Mapping[str, CellFormat] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
