@@ -352,6 +352,8 @@ NASTY: dict[str, Nasty] = {
     # packed text
     "gzip": Nasty(gzip.compress(PLAIN), BOTH),
     "gzip, cut off": Nasty(gzip.compress(PLAIN)[:-20], refused="damaged or truncated"),
+    "a name that looks like zip": Nasty(csv(PKW=NUMBERS), {"PKW": NUMBERS}),
+    "a name that looks like bzip2": Nasty(csv(BZh=NUMBERS), {"BZh": NUMBERS}),
     "bzip2": Nasty(bz2.compress(PLAIN), BOTH),
     "xz": Nasty(lzma.compress(PLAIN), BOTH),
     "zip": Nasty(zipped(**{"__MACOSX/._data.csv": b"\0", "data.csv": PLAIN}), BOTH),

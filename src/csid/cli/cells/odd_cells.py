@@ -37,13 +37,13 @@ def is_placeholder(texts: pa.Array) -> pa.Array:
 class _Column:
     """What was found in a column.
 
-    one, several : what its cells should be. n_foreign : odd cells that are no placeholders.
-    texts : of odd cells, each with its first row and how many there are.
+    one, several : what its cells should be; decimal : the mark of numbers.
+    n_foreign : odd cells that are no placeholders; texts : of odd cells, each with its first row and its count.
     """
 
     one: str
     several: str
-    decimal: str
+    decimal: str | None
     n_cells: int = 0
     n_odd: int = 0
     n_foreign: int = 0
@@ -64,7 +64,9 @@ class OddCells:
         self, name: str, kind: Type, written: CellFormat, cells: pa.ChunkedArray, read: pa.ChunkedArray, first_row: int
     ) -> None:
         """Compare the cells of some rows with what was read from them."""
-        column = self._columns.setdefault(name, _Column(*_expected(kind, written), written.decimal))
+        column = self._columns.setdefault(
+            name, _Column(*_expected(kind, written), written.decimal if kind == "number" else None)
+        )
         column.n_cells += len(cells)
         if read.null_count == cells.null_count:
             return
@@ -134,6 +136,8 @@ def _said(name: str, column: _Column) -> str:
 
 def _hint(column: _Column) -> str:
     """That another decimal mark would read most odd cells."""
+    if column.decimal is None:
+        return ""
     other = "," if column.decimal == "." else "."
     written = numbers.taken_apart(pa.array(list(column.texts), pa.string()))
     comma, point = numbers.decimal_votes(written, pa.array([count for _, count in column.texts.values()], pa.int64()))

@@ -5,13 +5,19 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 import zipfile
 from collections.abc import Callable
 from typing import Any, cast
 
 from csid.cli.errors import DataError
 
-_PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.BZ2File, b"\xfd7zXZ": lzma.LZMAFile}
+_PACKED: dict[bytes, Callable[..., Any]] = {
+    rb"\x1f\x8b": gzip.open,
+    rb"BZh[1-9]1AY&SY": bz2.BZ2File,
+    rb"\xfd7zXZ": lzma.LZMAFile,
+}
+ZIP = b"PK\x03\x04"
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _UTF8 = ("utf8", "utf-8")
 _BUFFER = 1 << 21
@@ -19,12 +25,12 @@ _BUFFER = 1 << 21
 
 def text_stream(stream: io.BufferedReader, label: str, encoding: str | None) -> io.BufferedReader:
     """A stream of UTF-8. encoding : None detects UTF-16 and otherwise takes the text as UTF-8."""
-    start = stream.peek(8)
+    start = stream.peek(10)
     unpacked = stream
     for mark, opened in _PACKED.items():
-        if start.startswith(mark):
+        if re.match(mark, start):
             unpacked = io.BufferedReader(cast(io.RawIOBase, opened(stream)), _BUFFER)
-    if start.startswith(b"PK"):
+    if start.startswith(ZIP):
         unpacked = io.BufferedReader(cast(io.RawIOBase, _member(stream, label)), _BUFFER)
     start = unpacked.peek(4)
     found = encoding or _detected(start)
@@ -52,7 +58,7 @@ def _detected(start: bytes) -> str:
 
 def _member(stream: io.BufferedReader, label: str) -> Any:
     """The only file of a zip archive."""
-    archive = zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read()))
+    archive = zipfile.ZipFile(stream)
     members = [
         each.filename
         for each in archive.infolist()
