@@ -58,16 +58,19 @@ def _detected(start: bytes) -> str:
 
 def _member(stream: io.BufferedReader, label: str) -> Any:
     """The only file of a zip archive."""
-    archive = zipfile.ZipFile(stream)
-    members = [
-        each.filename
-        for each in archive.infolist()
-        if not each.is_dir() and not each.filename.startswith("__MACOSX/") and not each.filename.endswith(".DS_Store")
-    ]
-    if len(members) != 1:
-        listed = ", ".join(map(repr, members[:5])) + (", …" if len(members) > 5 else "")
-        raise DataError(f"{label} holds {len(members)} files ({listed}); expected one. Unzip it first.")
-    return archive.open(members[0])
+    try:
+        archive = zipfile.ZipFile(stream)
+        members = [
+            each.filename
+            for each in archive.infolist()
+            if not (each.is_dir() or each.filename.startswith("__MACOSX/") or each.filename.endswith(".DS_Store"))
+        ]
+        if len(members) == 1:
+            return archive.open(members[0])
+    except (OSError, RuntimeError) as error:  # a password, a compression that Python lacks, or damage
+        raise DataError(f"{label} cannot be unzipped: {error}.") from None
+    listed = ", ".join(map(repr, members[:5])) + (", …" if len(members) > 5 else "")
+    raise DataError(f"{label} holds {len(members)} files ({listed}); expected one. Unzip it first.")
 
 
 class _Recoded(io.RawIOBase):

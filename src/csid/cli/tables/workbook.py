@@ -19,7 +19,7 @@ def is_workbook(stream: io.BufferedReader) -> bool:
         return False
     try:
         names = zipfile.ZipFile(stream).namelist()
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, OSError, NotImplementedError):
         return False
     finally:
         stream.seek(0)
