@@ -73,8 +73,11 @@ def test_formats_are_kept_with_the_model(csid: Run, pump: Path, tmp_path: Path) 
     one = csid("predict", pump, "one.csv")
     assert one.notes == ""
     assert csid("predict", pump, "iso.csv", "--decimal", ".").out == one.out
-    wrong = csid("evaluate", pump, "clean.csv", "--decimal", ".").notes
-    assert "Use --decimal , if , is the decimal mark." in wrong
+    for line in (("evaluate", pump, "clean.csv"), ("predict", pump, "clean.csv"), ("report", pump, "clean.csv")):
+        wrong = csid(*line, "--decimal", ".")
+        assert wrong.code == Exit.DATA
+        assert "column 'flow': 300 of 300 cells are not numbers" in wrong.notes
+        assert "Use --decimal , if , is the decimal mark." in wrong.notes
     assert csid("evaluate", pump, "one.csv", "--json").document["overall"]["y"]["mae"]["value"] < 5.0
 
 

@@ -90,6 +90,7 @@ def read_labelled(
         formats[weight] = schema.formats.get(weight) or recognise(table, {weight: "number"}, text.cells)[weight].format
     table = with_numbers(table, formats, odd)
     rows = labelled(table, schema, weight, group, odd)
+    odd.refuse_unreadable()
     if len(rows.y) == 0:
         raise DataError(f"{data} has no row with a target.")
     return rows

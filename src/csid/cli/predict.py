@@ -95,7 +95,9 @@ def run(
         task = bar.add_task("", total=None)
         for part in parts(data, reading):
             columns = {name: part[name] for name in part.column_names if kept == ["all"] or name in kept}
-            columns |= _predicted(estimator, predictors(part, schema, odd, rows), schema.targets, wanted)
+            X = predictors(part, schema, odd, rows)
+            odd.refuse_unreadable()
+            columns |= _predicted(estimator, X, schema.targets, wanted)
             write(pa.table(columns))
             rows += part.num_rows
             bar.update(task, completed=rows)

@@ -45,6 +45,7 @@ class _Column:
     several: str
     decimal: str | None
     n_cells: int = 0
+    n_read: int = 0
     n_odd: int = 0
     n_foreign: int = 0
     texts: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -68,6 +69,7 @@ class OddCells:
             name, _Column(*_expected(kind, written), written.decimal if kind == "number" else None)
         )
         column.n_cells += len(cells)
+        column.n_read += len(read) - read.null_count
         if read.null_count == cells.null_count:
             return
         is_odd = pc.and_(pc.is_valid(cells), pc.is_null(read))
@@ -93,6 +95,15 @@ class OddCells:
     def clear(self) -> None:
         """Forget all columns: the rows are about to be read again."""
         self._columns.clear()
+
+    def refuse_unreadable(self) -> None:
+        """Raise an error for a column of which no cell can be read: it is not what the model was fitted to."""
+        for name, column in self._columns.items():
+            if column.n_read == 0 and column.n_foreign > 1:
+                raise DataError(
+                    f"column {_said(name, column)}, and no other cell is.{_hint(column)} Use --missing for texts that "
+                    "mean a missing value."
+                )
 
     def refuse_columns_of_text(self) -> None:
         """Raise an error for a column whose first rows were numbers or dates, but many of all its cells are not."""
