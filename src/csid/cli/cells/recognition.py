@@ -135,10 +135,10 @@ class _Text:
     @property
     def _is_identifier(self) -> bool:
         """Whether these are whole numbers of many digits, all of the same length."""
-        digits = pc.extract_regex(self._cells, rf"^(?P<digits>\d{{{_EXACT_DIGITS + 1},}})$")
         lengths = pc.min_max(pc.binary_length(self._cells)).as_py()
-        all_long = self._n_texts == len(digits) - digits.null_count > 0
-        return bool(all_long and lengths["min"] == lengths["max"])
+        if self._n_texts == 0 or lengths["min"] != lengths["max"] or lengths["min"] <= _EXACT_DIGITS:
+            return False
+        return bool(pc.all(pc.match_substring_regex(self._cells, r"^\d+$")).as_py())
 
     def _as_text(self, n_numbers: int = 0) -> Recognised:
         remark = ""
