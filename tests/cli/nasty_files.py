@@ -354,12 +354,20 @@ NASTY: dict[str, Nasty] = {
     # packed text
     "gzip": Nasty(gzip.compress(PLAIN), BOTH),
     "gzip, cut off": Nasty(gzip.compress(PLAIN)[:-20], refused="damaged or truncated"),
+    "a name that looks like zip": Nasty(csv(PKW=NUMBERS), {"PKW": NUMBERS}),
+    "a name that looks like bzip2": Nasty(csv(BZh=NUMBERS), {"BZh": NUMBERS}),
     "bzip2": Nasty(bz2.compress(PLAIN), BOTH),
     "xz": Nasty(lzma.compress(PLAIN), BOTH),
     "zip": Nasty(zipped(**{"__MACOSX/._data.csv": b"\0", "data.csv": PLAIN}), BOTH),
     "zip of UTF-16": Nasty(zipped(**{"data.csv": PLAIN.decode().encode("utf-16")}), BOTH),
     "zip of two files": Nasty(zipped(**{"a.csv": PLAIN, "b.csv": PLAIN}), refused="holds 2 files ('a.csv', 'b.csv')"),
     "zip, cut off": Nasty(zipped(**{"a.csv": PLAIN})[:-30], refused="damaged or truncated"),
+    "zip with a password": Nasty(
+        zipped(**{"a.csv": PLAIN})
+        .replace(b"PK\x03\x04\x14\x00\x00", b"PK\x03\x04\x14\x00\x01")
+        .replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"),
+        refused="cannot be unzipped",
+    ),
     # JSON lines
     "JSON lines": Nasty(json_lines(a=NUMBERS, b=WORDS), BOTH),
     "JSON lines with an error": Nasty(
@@ -434,6 +442,7 @@ NASTY: dict[str, Nasty] = {
     "Parquet with identifiers": Nasty(
         parquet(a=[int(each) for each in IDENTIFIERS]), {"a": IDENTIFIERS}, categorical=("a",)
     ),
+    "Parquet, damaged": Nasty(parquet(a=NUMBERS).replace(b"\x15\x04", b"\x15\x05"), refused="damaged or truncated"),
     "Parquet with lists": Nasty(parquet(a=[[1], [2]]), refused="'a' has the unsupported type"),
     "Arrow with views and large strings": Nasty(
         arrow(a=pa.array(WORDS, pa.large_string()), b=pa.array(NUMBERS)), {"a": WORDS, "b": NUMBERS}

@@ -1,10 +1,13 @@
 """Every nasty file gives the columns it must give, and the command says what it must say."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cli.nasty_files import NASTY, ROWS, Nasty
 from csid.cli.cells import OddCells
@@ -75,6 +78,24 @@ def test_refusals_say_why(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(CommandError) as refused:
         read_in_memory(written(file, tmp_path, monkeypatch))
     assert file.refused in str(refused.value)
+
+
+@given(st.sampled_from(sorted(NASTY)), st.data())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damaged_files_are_read_or_refused(tmp_path: Path, name: str, data: st.DataObject) -> None:
+    """A few bytes are changed, added or cut off; commands turn other errors than these into one message as well."""
+    content = bytearray(NASTY[name].content)
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content)))
+        content[at : at + data.draw(st.integers(0, 9))] = data.draw(
+            st.sampled_from([b"", b'"', b";", b"\n", b"\r", b"#", b"\0", b"\xff", b"$", b"99/99/9999", b"9" * 400])
+            | st.binary()
+        )
+    (tmp_path / "damaged").write_bytes(content)
+    file = TrainingFile(str(tmp_path / "damaged"), ["y"], ColumnOptions(), NASTY[name].text)
+    for read in (read_in_memory, lambda file: list(read_out_of_core(file).rows.batches())):
+        with suppress(CommandError, pa.ArrowInvalid, MemoryError):
+            read(file)
 
 
 def test_there_are_many() -> None:

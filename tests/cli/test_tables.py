@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from cli.conftest import as_csv, table
+from cli.nasty_files import NASTY
 from csid.cli.columns import predictors
 from csid.cli.errors import DataError, UsageError
 from csid.cli.options import ColumnOptions
@@ -73,6 +74,20 @@ def test_a_pattern_stands_for_all_files_that_match(tmp_path: Path) -> None:
         pa.parquet.write_table(pa.table({"a": a}), tmp_path / f"{number}.parquet")
     with pytest.raises(DataError, match="columns of different types"):
         read(str(tmp_path / "*.parquet"), Reading())
+
+
+@pytest.mark.parametrize("packed", ["zip", "Excel", "JSON lines", "xz", "UTF-16"])
+def test_standard_input_can_be_packed(packed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = NASTY[packed]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(_Pipe(file.content))))
+    assert read("-", Reading())["b"].to_pylist() == file.columns["b"]
+
+
+class _Pipe(io.BytesIO):
+    """Bytes that can be read only once."""
+
+    def seekable(self) -> bool:
+        return False
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet", "a.arrow"])

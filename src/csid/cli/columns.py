@@ -1,7 +1,7 @@
 """Take the columns that an estimator reads out of a table: predictors, targets and weights."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from csid.cli.cells import OddCells, normalised_texts, read_cells, recognise
+from csid.cli.cells import OddCells, normalised_texts, read_cells
 from csid.cli.cells.read_column import is_number, is_text
 from csid.cli.errors import DataError
-from csid.cli.options import CellOptions
-from csid.fitted.schema import Schema
+from csid.fitted.schema import CellFormat, Schema
 
 Array = NDArray[np.float64]
 
@@ -26,9 +25,9 @@ def predictors(table: pa.Table, schema: Schema, odd: OddCells | None = None, fir
 
     odd : collects the cells that cannot be read; first_row : number of the table's first row among those of the file.
     """
-    columns = {}
+    columns, known = {}, set(table.column_names)
     for column in schema.columns:
-        if column.name not in table.column_names:
+        if column.name not in known:
             empty = {"text": pa.string(), "boolean": pa.bool_()}.get(column.type, pa.float64())
             columns[column.name] = pa.nulls(table.num_rows, pa.float64() if column.kind == "number" else empty)
             continue
@@ -46,13 +45,17 @@ def categorical_names(schema: Schema) -> list[str]:
     return [column.name for column in schema.columns if column.kind == "category"]
 
 
-def with_numbers(table: pa.Table, names: Sequence[str], options: CellOptions, odd: OddCells) -> pa.Table:
-    """A table whose targets and weights are read as numbers, in the format that their own cells show."""
-    found = recognise(table, dict.fromkeys(names, "number"), options)
-    for name, one in found.items():
-        if one.type == "number":
-            odd.add(name, one.type, one.format, table[name], one.cells, 0)
-        table = table.set_column(table.column_names.index(name), name, one.cells)
+def with_numbers(
+    table: pa.Table, formats: Mapping[str, CellFormat], odd: OddCells | None = None, first_row: int = 0
+) -> pa.Table:
+    """A table whose targets and weights are read as numbers; a column without any is left for `numbers` to refuse."""
+    for name, written in formats.items():
+        read = read_cells(table[name], "number", written)
+        if read.null_count == len(read):
+            continue
+        if odd is not None:
+            odd.add(name, "number", written, table[name], read, first_row)
+        table = table.set_column(table.column_names.index(name), name, read)
     return table
 
 

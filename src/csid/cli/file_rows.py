@@ -1,37 +1,33 @@
 """Rows of files that are too large for memory, read part by part each time a fit needs them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from csid.cli.cells import OddCells, read_cells
-from csid.cli.columns import Array, known_targets, numbers, predictors
+from csid.cli.cells import OddCells
+from csid.cli.columns import Array, known_targets, numbers, predictors, with_numbers
 from csid.cli.errors import DataError, UsageError
 from csid.cli.tables import Reading, parts
 from csid.data.out_of_core import Batch, RowBatches
-from csid.fitted.schema import CellFormat, Schema
+from csid.fitted.schema import Schema
 
 
 @dataclass(frozen=True)
 class FileRows(RowBatches):
-    """The rows of files that have all targets.
-
-    formats : how the cells of targets and weights are written; odd : collects the cells that cannot be read.
-    """
+    """The rows of files that have all targets; odd : collects the cells that cannot be read."""
 
     data: str
     reading: Reading
     schema: Schema
-    formats: Mapping[str, CellFormat]
     odd: OddCells
 
     def batches(self) -> Iterator[Batch]:
         self.odd.clear()
         first_row = 0
         for number, table in enumerate(self._parts([column.name for column in self.schema.columns])):
-            table = self._with_numbers(table, first_row)
+            table = with_numbers(table, self.schema.formats, self.odd, first_row)
             X = predictors(table, self.schema, self.odd, first_row)
             y, known = known_targets(table, self.schema.targets)
             weights = self._weights(table)
@@ -43,22 +39,13 @@ class FileRows(RowBatches):
 
     def counts(self) -> Iterator[tuple[int, Any]]:
         for table in self._parts([]):
-            table = self._with_numbers(table)
+            table = with_numbers(table, self.schema.formats)
             _, known = known_targets(table, self.schema.targets)
             weights = self._weights(table)
             yield len(known), None if weights is None else weights[known]
 
     def _parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        return parts(self.data, replace(self.reading, columns=[*columns, *self.formats]))
-
-    def _with_numbers(self, table: pa.Table, first_row: int | None = None) -> pa.Table:
-        """Targets and weights as numbers; without a first row, odd cells are not collected."""
-        for name, written in self.formats.items():
-            read = read_cells(table[name], "number", written)
-            if first_row is not None:
-                self.odd.add(name, "number", written, table[name], read, first_row)
-            table = table.set_column(table.column_names.index(name), name, read)
-        return table
+        return parts(self.data, replace(self.reading, columns=[*columns, *self.schema.formats]))
 
     def _weights(self, table: pa.Table) -> Array | None:
         return None if self.schema.weight is None else numbers(table, self.schema.weight, "weight")

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from csid.cli.cells import OddCells
+from csid.cli.cells import OddCells, recognise
 from csid.cli.columns import known_targets, numbers, predictors, with_numbers
 from csid.cli.errors import DataError
 from csid.cli.options import TextFormat
 from csid.cli.tables import Reading, read
 from csid.data.remarks import remarks_on
-from csid.fitted.schema import Schema
+from csid.fitted.schema import CellFormat, Schema
 
 Array = NDArray[np.float64]
 
@@ -109,8 +109,13 @@ def read_labelled(
         optional=optional,
         also=() if group is None else (group,),
     )
-    table = with_numbers(read(data, reading), numeric, text.cells, odd)
+    table = read(data, reading)
+    formats = {name: schema.formats.get(name, CellFormat()) for name in schema.targets}
+    if weight is not None:
+        formats[weight] = schema.formats.get(weight) or recognise(table, {weight: "number"}, text.cells)[weight].format
+    table = with_numbers(table, formats, odd)
     rows = labelled(table, schema, weight, group, odd)
+    odd.refuse_unreadable()
     if len(rows.y) == 0:
         raise DataError(f"{data} has no row with a target.")
     return rows

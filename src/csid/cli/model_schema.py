@@ -18,10 +18,11 @@ def schema_of(fitted: FittedModel, missing: Sequence[str] = (), cells: CellOptio
     missing, cells : replace what the schema has, if given.
     """
     schema = fitted.schema or Schema(tuple(map(_column, fitted.encoding.modes)), fitted.target_names, MISSING)
-    columns = schema.columns
     if cells is not None:
-        columns = tuple(replace(column, format=_as_asked(column.format, cells)) for column in columns)
-    return replace(schema, columns=columns, missing=tuple(missing) or schema.missing)
+        columns = tuple(replace(column, format=_as_asked(column.format, cells)) for column in schema.columns)
+        formats = {name: _as_asked(written, cells) for name, written in schema.formats.items()}
+        schema = replace(schema, columns=columns, formats=formats)
+    return replace(schema, missing=tuple(missing) or schema.missing)
 
 
 def _column(mode: Mode) -> ColumnSchema:

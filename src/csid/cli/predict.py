@@ -105,6 +105,7 @@ def run(
         for part in parts(data, reading):
             columns = {name: part[name] for name in part.column_names if kept == ["all"] or name in kept}
             X = predictors(part, schema, odd, unseen.n_rows)
+            odd.refuse_unreadable()
             columns |= _predicted(estimator, X, schema.targets, wanted)
             write(pa.table(columns))
             unseen.update(X, part.num_rows)

@@ -1,6 +1,7 @@
 """Infer the schema of a training table: what each column is, and its role, from its cells and the options given."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from csid.cli.errors import DataError, UsageError
 from csid.cli.options import CellOptions, ColumnOptions, missing_values
 from csid.cli.tables import MISSING, UNNAMED
 from csid.encoding.text import normalised
-from csid.fitted.schema import CellFormat, ColumnSchema, Kind, Schema
+from csid.fitted.schema import ColumnSchema, Kind, Schema
 
 _MOST_NAMES = 12
 _MANY_VALUES = 50
@@ -24,13 +25,12 @@ class Inferred(NamedTuple):
     """What a training table is.
 
     schema : of the model; table : its columns as their types; remarks : how cells are read, if that is not obvious.
-    formats : how the cells of targets and weights are written; odd : the cells that cannot be read.
+    odd : the cells that cannot be read.
     """
 
     schema: Schema
     table: pa.Table
     remarks: list[str]
-    formats: dict[str, CellFormat]
     odd: OddCells
 
 
@@ -104,7 +104,8 @@ def _inferred(schema: Schema, table: pa.Table, found: dict[str, Recognised], str
             odd.add(name, one.type, one.format, table[name], one.cells, 0)
             remarks += [f"Column {name!r}: {one.remark}."] if one.remark else []
     columns = {name: found[name].cells if name in found else table[name] for name in table.column_names}
-    return Inferred(schema, pa.table(columns), remarks, {name: found[name].format for name in numeric}, odd)
+    schema = replace(schema, formats={name: found[name].format for name in numeric})
+    return Inferred(schema, pa.table(columns), remarks, odd)
 
 
 def matching(flag: str, given: Sequence[str], names: Sequence[str]) -> set[str]:

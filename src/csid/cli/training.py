@@ -47,7 +47,7 @@ class Training(Generic[Rows]):
 
 def read_in_memory(file: TrainingFile) -> Training[LabelledRows]:
     """Read all rows, and infer from them what the columns are."""
-    schema, table, remarks, _, odd = infer(read(file.data, file.reading), file.targets, file.columns, file.text.cells)
+    schema, table, remarks, odd = infer(read(file.data, file.reading), file.targets, file.columns, file.text.cells)
     rows = labelled(table, schema, file.columns.weight, file.columns.group)
     if len(rows.y) < 2:
         raise DataError(f"{file.data} has {len(rows.y)} row(s) with a target; a fit needs at least 2.")
@@ -64,7 +64,7 @@ def read_in_memory(file: TrainingFile) -> Training[LabelledRows]:
 def read_out_of_core(file: TrainingFile) -> Training[FileRows]:
     """Infer from the first rows what the columns are; the fit streams all rows."""
     first = first_part(file.data, file.reading)
-    schema, table, remarks, formats, odd = infer(first, file.targets, file.columns, file.text.cells)
+    schema, table, remarks, odd = infer(first, file.targets, file.columns, file.text.cells)
     notes = [
         f"Fitting out of core: column types are inferred from the first {first.num_rows:,} rows, and encoded rows are "
         "kept on disk.",
@@ -72,5 +72,5 @@ def read_out_of_core(file: TrainingFile) -> Training[FileRows]:
         *dropped(table, schema, file.columns.ignore),
         *(f"In these rows, {each}" for each in labelled(table, schema, None, None).remarks(schema.targets)),
     ]
-    rows = FileRows(file.data, file.reading, schema, formats, odd)
+    rows = FileRows(file.data, file.reading, schema, odd)
     return Training(schema, rows, file.data, described(table, schema), notes)

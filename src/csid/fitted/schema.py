@@ -1,6 +1,7 @@
 """The schema of a data file that a model was fitted to: columns, their types, and missing-value markers."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Type = Literal["number", "text", "boolean", "date", "time"]
@@ -41,7 +42,7 @@ class Schema:
 
     columns : the predictors; targets : the target columns; missing : markers of a missing cell.
     weight, group : columns with the sample weights, and with the groups of rows.
-    ignored : columns that are not used.
+    ignored : columns that are not used; formats : how the cells of targets and of the weight are written.
     normalise_text : whether texts that differ only in case or blanks are the same.
     """
 
@@ -52,6 +53,7 @@ class Schema:
     group: str | None = None
     ignored: tuple[str, ...] = ()
     normalise_text: bool = False
+    formats: Mapping[str, CellFormat] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -13,20 +13,20 @@ def unpack_schema(section: Section) -> Schema:
             cast(Type, _one_of(column, "type", get_args(Type))),
             cast(Kind, _one_of(column, "kind", get_args(Kind))),
             tuple(column.texts("order")),
-            _cell_format(column),
+            _cell_format(column.section("format")) if "format" in column.entries else CellFormat(),
         )
         for column in section.sections("columns")
     )
     targets, missing, ignored = (tuple(section.texts(key)) for key in ("targets", "missing", "ignored"))
     weight, group = (section.text(key) if section.entries.get(key) is not None else None for key in ("weight", "group"))
-    return Schema(columns, targets, missing, weight, group, ignored, section.flag("normalise_text"))
+    formats = {}
+    if "formats" in section.entries:
+        written = section.section("formats")
+        formats = {name: _cell_format(written.section(name)) for name in written.entries}
+    return Schema(columns, targets, missing, weight, group, ignored, section.flag("normalise_text"), formats)
 
 
-def _cell_format(column: Section) -> CellFormat:
-    """How cells are written; files of before this was known have plain numbers."""
-    if "format" not in column.entries:
-        return CellFormat()
-    entries = column.section("format")
+def _cell_format(entries: Section) -> CellFormat:
     return CellFormat(entries.text("unit"), _one_of(entries, "decimal", (".", ",")), entries.flag("day_first"))
 
 

@@ -14,8 +14,6 @@ _CELL = (
     rf"(?P<digits>\d(?:[\d.,{_GROUPS}]*[\d.,])?|[.,]\d+)(?P<exponent>(?:[eE][+-]?\d+)?)"
     r"\s*(?P<after>(?:/?[\p{L}%‰°\p{Sc}][^\s,;()]{0,11})?)(?P<close>\)?)\s*$"
 )
-_COMMA_IS_DECIMAL = r"^\d*,(?:\d{0,2}|\d{4,})$|^(?:\d{4,}|0|00+),\d{3}$|^,\d+$|\..*,\d*$|\..*\."
-_POINT_IS_DECIMAL = r"^\d*\.(?:\d{0,2}|\d{4,})$|^(?:\d{4,}|0|00+)\.\d{3}$|^\.\d+$|,.*\.\d*$|,.*,"
 
 
 class Written(NamedTuple):
@@ -49,12 +47,8 @@ def total(chosen: pa.Array, counts: pa.Array) -> int:
 
 def decimal_votes(written: Written, counts: pa.Array) -> tuple[int, int]:
     """How many cells can only be read with a decimal comma, and with a decimal point."""
-    digits = pc.replace_substring_regex(written.digits, f"[{_GROUPS}]", "")
-    comma, point = (
-        pc.and_not(pc.match_substring_regex(digits, one), pc.match_substring_regex(digits, other))
-        for one, other in ((_COMMA_IS_DECIMAL, _POINT_IS_DECIMAL), (_POINT_IS_DECIMAL, _COMMA_IS_DECIMAL))
-    )
-    return total(comma, counts), total(point, counts)
+    comma, point = (pc.fill_null(_has_legal_marks(written.digits, mark), False) for mark in ",.")
+    return total(pc.and_not(comma, point), counts), total(pc.and_not(point, comma), counts)
 
 
 def most_common_unit(written: Written, counts: pa.Array) -> str:
@@ -68,13 +62,21 @@ def most_common_unit(written: Written, counts: pa.Array) -> str:
 
 def values(written: Written, decimal: str, unit: str) -> pa.Array:
     """Cells as numbers, null where a cell is not one: wrong marks, another unit, or beyond the range of a double."""
-    mark, other = (r"\.", ",") if decimal == "." else (",", r"\.")
-    group = f"[{other}{_GROUPS}]"
-    legal = pc.match_substring_regex(
-        written.digits, rf"^(?:\d+|[1-9]\d{{0,2}}(?:{group}\d{{2,3}})*{group}\d{{3}})(?:{mark}\d*)?$|^{mark}\d+$"
-    )
-    legal = pc.and_(legal, pc.is_in(written.unit, pa.array(["", unit])))
-    digits = pc.replace_substring_regex(written.digits, group, "")
+    legal = pc.and_(_has_legal_marks(written.digits, decimal), pc.is_in(written.unit, pa.array(["", unit])))
+    digits = pc.replace_substring_regex(written.digits, _group(decimal), "")
     text = pc.binary_join_element_wise(written.sign, pc.replace_substring(digits, decimal, "."), written.exponent, "")
     numbers = pc.if_else(pc.fill_null(legal, False), text, None).cast(pa.float64())
     return pc.if_else(pc.is_finite(numbers), numbers, None)
+
+
+def _has_legal_marks(digits: pa.Array, decimal: str) -> pa.Array:
+    """Whether groups end with three digits, and at most one decimal mark is behind them."""
+    group = _group(decimal)
+    return pc.match_substring_regex(
+        digits, rf"^(?:\d+|[1-9]\d{{0,2}}(?:{group}\d{{2,3}})*{group}\d{{3}})(?:[{decimal}]\d*)?$|^[{decimal}]\d+$"
+    )
+
+
+def _group(decimal: str) -> str:
+    """A mark of thousands."""
+    return f"[{',' if decimal == '.' else '.'}{_GROUPS}]"

@@ -37,14 +37,15 @@ def is_placeholder(texts: pa.Array) -> pa.Array:
 class _Column:
     """What was found in a column.
 
-    one, several : what its cells should be. n_foreign : odd cells that are no placeholders.
-    texts : of odd cells, each with its first row and how many there are.
+    one, several : what its cells should be; decimal : the mark of numbers.
+    n_foreign : odd cells that are no placeholders; texts : of odd cells, each with its first row and its count.
     """
 
     one: str
     several: str
-    decimal: str
+    decimal: str | None
     n_cells: int = 0
+    n_read: int = 0
     n_odd: int = 0
     n_foreign: int = 0
     texts: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -64,8 +65,11 @@ class OddCells:
         self, name: str, kind: Type, written: CellFormat, cells: pa.ChunkedArray, read: pa.ChunkedArray, first_row: int
     ) -> None:
         """Compare the cells of some rows with what was read from them."""
-        column = self._columns.setdefault(name, _Column(*_expected(kind, written), written.decimal))
+        column = self._columns.setdefault(
+            name, _Column(*_expected(kind, written), written.decimal if kind == "number" else None)
+        )
         column.n_cells += len(cells)
+        column.n_read += len(read) - read.null_count
         if read.null_count == cells.null_count:
             return
         is_odd = pc.and_(pc.is_valid(cells), pc.is_null(read))
@@ -91,6 +95,15 @@ class OddCells:
     def clear(self) -> None:
         """Forget all columns: the rows are about to be read again."""
         self._columns.clear()
+
+    def refuse_unreadable(self) -> None:
+        """Raise an error for a column of which no cell can be read: it is not what the model was fitted to."""
+        for name, column in self._columns.items():
+            if column.n_read == 0 and column.n_foreign > 1:
+                raise DataError(
+                    f"column {_said(name, column)}, and no other cell is.{_hint(column)} Use --missing for texts that "
+                    "mean a missing value."
+                )
 
     def refuse_columns_of_text(self) -> None:
         """Raise an error for a column whose first rows were numbers or dates, but many of all its cells are not."""
@@ -134,6 +147,8 @@ def _said(name: str, column: _Column) -> str:
 
 def _hint(column: _Column) -> str:
     """That another decimal mark would read most odd cells."""
+    if column.decimal is None:
+        return ""
     other = "," if column.decimal == "." else "."
     written = numbers.taken_apart(pa.array(list(column.texts), pa.string()))
     comma, point = numbers.decimal_votes(written, pa.array([count for _, count in column.texts.values()], pa.int64()))

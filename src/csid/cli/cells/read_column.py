@@ -28,8 +28,9 @@ def read_cells(cells: pa.ChunkedArray, kind: Type, written: CellFormat) -> pa.Ch
         return cells.cast(pa.string())
     if not is_text(cells.type):
         return _converted(cells, kind)
-    if kind == "number" and written.decimal == ".":
-        plain = plain_numbers(cells)
+    if kind == "number":
+        has_points = written.decimal == "," and pc.any(pc.match_substring(cells, ".")).as_py()
+        plain = None if has_points else plain_numbers(pc.replace_substring(cells, written.decimal, "."))
         if plain is not None:
             return plain
     distinct = pc.unique(cells).drop_null().cast(pa.string())

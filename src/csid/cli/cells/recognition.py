@@ -1,9 +1,10 @@
 """Find out what the columns of a file are, from all their cells."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,6 +14,7 @@ from csid.cli.cells.read_column import is_text, plain_numbers, read_cells, truth
 from csid.cli.options import CellOptions
 from csid.fitted.schema import CellFormat, Type
 
+_SAMPLE = 1000
 _EXACT_DIGITS = 15
 """Whole numbers with more digits are not exact as doubles."""
 
@@ -67,15 +69,16 @@ class _Text:
     @cached_property
     def votes(self) -> tuple[int, int]:
         """Cells that must have a decimal comma, and a decimal point."""
-        return numbers.decimal_votes(self._written, self._counts)
+        return numbers.decimal_votes(self._written, self._counts) if self._may_be_number else (0, 0)
 
-    def recognised(self, want: Wanted, mark: str, options: CellOptions) -> Recognised:
-        if self.plain is not None and (mark == "." or not self._has("[.]")):
+    def recognised(self, want: Wanted, mark: str | None, options: CellOptions) -> Recognised:
+        if self.plain is not None and (mark != "," or not self._has("[.]")):
             if want != "number" and self._is_identifier:
                 return self._as_text()
-            return Recognised("number", CellFormat(), self.plain)
-        candidates = [self._number(mark, options.decimal is not None), self._date(options.day_first), self._time()]
-        candidates.insert(0, _Candidate("boolean", CellFormat(), truth_values(self._distinct), ""))
+            return Recognised("number", CellFormat(decimal=mark or "."), self.plain)
+        candidates = list(self._candidates(mark, options))
+        if not candidates:
+            return self._as_text()
         best = max(candidates, key=lambda each: self._n_known(each.values))
         n_read, n_odd = self._n_known(best.values), self._n_odd(best.values)
         few_odd = n_odd <= max(1.0, MOST_ODD * (n_read + n_odd)) and n_read > n_odd
@@ -85,6 +88,28 @@ class _Text:
             return self._as_text(n_read if best.type == "number" and want == "any" else 0)
         indices = pc.index_in(self._cells, self._distinct)
         return Recognised(best.type, best.format, pc.take(best.values, indices), best.remark)
+
+    def _candidates(self, mark: str | None, options: CellOptions) -> Iterator[_Candidate]:
+        if self._may_be(truth_values):
+            yield _Candidate("boolean", CellFormat(), truth_values(self._distinct), "")
+        if self._may_be_number:
+            yield self._number(mark, options.decimal is not None)
+        if self._may_be(lambda texts: pc.coalesce(dates.dates(texts, True), dates.dates(texts, False))):
+            yield self._date(options.day_first)
+        if self._may_be(dates.times):
+            yield _Candidate("time", CellFormat(), dates.times(self._distinct), "times, in hours")
+
+    def _may_be(self, read: Callable[[pa.Array], pa.Array]) -> bool:
+        """Whether a sample of many distinct texts can be read; few of them are always tried."""
+        n = len(self._distinct)
+        if n <= _SAMPLE:
+            return n > 0
+        values = read(self._distinct.take(np.arange(_SAMPLE) * n // _SAMPLE))
+        return bool(2 * values.null_count < _SAMPLE)
+
+    @cached_property
+    def _may_be_number(self) -> bool:
+        return self._may_be(lambda texts: numbers.taken_apart(texts).digits)
 
     @cached_property
     def _tally(self) -> Any:
@@ -110,10 +135,10 @@ class _Text:
     @property
     def _is_identifier(self) -> bool:
         """Whether these are whole numbers of many digits, all of the same length."""
-        digits = pc.extract_regex(self._cells, rf"^(?P<digits>\d{{{_EXACT_DIGITS + 1},}})$")
         lengths = pc.min_max(pc.binary_length(self._cells)).as_py()
-        all_long = self._n_texts == len(digits) - digits.null_count > 0
-        return bool(all_long and lengths["min"] == lengths["max"])
+        if self._n_texts == 0 or lengths["min"] != lengths["max"] or lengths["min"] <= _EXACT_DIGITS:
+            return False
+        return bool(pc.all(pc.match_substring_regex(self._cells, r"^\d+$")).as_py())
 
     def _as_text(self, n_numbers: int = 0) -> Recognised:
         remark = ""
@@ -134,9 +159,10 @@ class _Text:
         is_odd = pc.and_not(pc.is_null(values), is_placeholder(self._distinct))
         return numbers.total(is_odd, self._counts)
 
-    def _number(self, mark: str, is_given: bool) -> _Candidate:
+    def _number(self, mark: str | None, is_given: bool) -> _Candidate:
         comma, point = self.votes
-        decimal = mark if is_given or comma == point else "," if comma > point else "."
+        shown = None if comma == point else "," if comma > point else "."
+        decimal = (mark if is_given else shown or mark) or "."
         unit = numbers.most_common_unit(self._written, self._counts)
         values = numbers.values(self._written, decimal, unit)
         remarks = [f"numbers in {unit}"] if unit else []
@@ -145,7 +171,7 @@ class _Text:
             n_bare = numbers.total(bare, self._counts)
             remarks += [f"{n_bare:,} of its cells have no unit, and are read as in {unit}"] if n_bare else []
         remarks += ["numbers with decimal commas"] if decimal == "," else []
-        if not is_given and comma == point:
+        if shown is None and mark is None:
             other = "," if decimal == "." else "."
             marked = pc.index(pc.match_substring(self._written.digits, other), pa.scalar(True)).as_py()
             if marked >= 0:
@@ -169,14 +195,12 @@ class _Text:
             remark = f"dates with the {order}, {reason}"
         return _Candidate("date", CellFormat(day_first=first), dates.dates(self._distinct, first), remark)
 
-    def _time(self) -> _Candidate:
-        return _Candidate("time", CellFormat(), dates.times(self._distinct), "times, in hours")
 
-
-def _common_mark(columns: Any) -> str:
-    """The decimal mark of most cells that tell it, in columns that are not plain numbers."""
+def _common_mark(columns: Iterable[_Text]) -> str | None:
+    """The decimal mark of most cells that tell it, in columns that are not plain numbers; None if no cell does."""
     votes = [column.votes for column in columns if column.plain is None]
-    return "," if sum(comma for comma, _ in votes) > sum(point for _, point in votes) else "."
+    comma, point = sum(comma for comma, _ in votes), sum(point for _, point in votes)
+    return None if comma == point else "," if comma > point else "."
 
 
 def _typed(cells: pa.ChunkedArray, want: Wanted) -> Recognised:

@@ -62,9 +62,7 @@ def _json_batches(text: io.BufferedReader, label: str, reading: Reading, streame
     wanted: list[str] | None = None
     for rows in json_rows(text, label, _BATCH_ROWS if streamed else None):
         if wanted is None:
-            names = list(dict.fromkeys(name for row in rows for name in row))
-            absent = [name for name in reading.columns or () if name not in names]
-            wanted = _wanted([*names, *absent] if streamed else names, label, reading)
+            wanted = _wanted(list(dict.fromkeys(name for row in rows for name in row)), label, reading)
         batch = batch_of(([row.get(name) for row in rows] for name in wanted), wanted)
         yield from _typed(iter([batch]), batch.schema, reading)
 

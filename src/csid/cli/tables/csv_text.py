@@ -16,7 +16,9 @@ from csid.cli.tables.lent_stream import batches_of
 from csid.cli.tables.read_options import Reading
 
 _DELIMITERS = ",;\t|"
-_BLOCK_BYTES = 1 << 21
+_BLOCK_BYTES, _LARGEST_BLOCK = 1 << 21, 1 << 26
+_BYTES_PER_COLUMN = 1 << 13
+"""At least so many in a block, that tables of thousands of columns do not come in parts of a few rows."""
 _LONGEST_HEADER = 1 << 22
 _SEPARATOR = re.compile(r"sep=(.)$", re.IGNORECASE)
 
@@ -89,7 +91,8 @@ def text_batches(
         strings_can_be_null=True,
         include_columns=wanted,
     )
-    options = pa.csv.ReadOptions(block_size=_BLOCK_BYTES, column_names=header.names, use_threads=not streamed)
+    block = min(max(_BLOCK_BYTES, _BYTES_PER_COLUMN * len(header.names)), _LARGEST_BLOCK)
+    options = pa.csv.ReadOptions(block_size=block, column_names=header.names, use_threads=not streamed)
     parse = pa.csv.ParseOptions(
         delimiter=header.delimiter, newlines_in_values=True, invalid_row_handler=_without_comments
     )

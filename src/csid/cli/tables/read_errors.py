@@ -31,6 +31,11 @@ def explained(source: Source, reading: Reading) -> Iterator[None]:
         raise DataError(f"{source.label}: {_message(text, _header_lines(source, reading))}") from None
     except (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise DataError(f"{source.label} is damaged or truncated: {error}.") from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        said = str(error).partition("\n")[0]
+        raise DataError(f"{source.label} is damaged or truncated: {said.rstrip('.')}.") from None
 
 
 def _with_line(error: Exception, source: Source, reading: Reading) -> Exception:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from csid.cli.errors import DataError, UsageError
+from csid.cli.tables.text_stream import ZIP
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,16 @@ class Source:
     @contextmanager
     def opened(self) -> Iterator[io.BufferedReader]:
         if self.path is None:
-            yield io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))  # a BufferedReader can always peek
+            given = _peeking(sys.stdin.buffer)
+            is_zip = given.peek(len(ZIP)).startswith(ZIP)  # whose contents are listed at its end
+            yield _peeking(io.BytesIO(given.read())) if is_zip else given
         else:
             with self.path.open("rb") as stream:
                 yield stream
+
+
+def _peeking(stream: BinaryIO) -> io.BufferedReader:
+    return io.BufferedReader(cast(io.RawIOBase, stream))
 
 
 def sources(data: str) -> list[Source]:

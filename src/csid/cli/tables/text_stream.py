@@ -5,13 +5,19 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 import zipfile
 from collections.abc import Callable
 from typing import Any, cast
 
 from csid.cli.errors import DataError
 
-_PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.BZ2File, b"\xfd7zXZ": lzma.LZMAFile}
+_PACKED: dict[bytes, Callable[..., Any]] = {
+    rb"\x1f\x8b": gzip.open,
+    rb"BZh[1-9]1AY&SY": bz2.BZ2File,
+    rb"\xfd7zXZ": lzma.LZMAFile,
+}
+ZIP = b"PK\x03\x04"
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _UTF8 = ("utf8", "utf-8")
 _BUFFER = 1 << 21
@@ -19,12 +25,12 @@ _BUFFER = 1 << 21
 
 def text_stream(stream: io.BufferedReader, label: str, encoding: str | None) -> io.BufferedReader:
     """A stream of UTF-8. encoding : None detects UTF-16 and otherwise takes the text as UTF-8."""
-    start = stream.peek(8)
+    start = stream.peek(10)
     unpacked = stream
     for mark, opened in _PACKED.items():
-        if start.startswith(mark):
+        if re.match(mark, start):
             unpacked = io.BufferedReader(cast(io.RawIOBase, opened(stream)), _BUFFER)
-    if start.startswith(b"PK"):
+    if start.startswith(ZIP):
         unpacked = io.BufferedReader(cast(io.RawIOBase, _member(stream, label)), _BUFFER)
     start = unpacked.peek(4)
     found = encoding or _detected(start)
@@ -52,16 +58,19 @@ def _detected(start: bytes) -> str:
 
 def _member(stream: io.BufferedReader, label: str) -> Any:
     """The only file of a zip archive."""
-    archive = zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read()))
-    members = [
-        each.filename
-        for each in archive.infolist()
-        if not each.is_dir() and not each.filename.startswith("__MACOSX/") and not each.filename.endswith(".DS_Store")
-    ]
-    if len(members) != 1:
-        listed = ", ".join(map(repr, members[:5])) + (", …" if len(members) > 5 else "")
-        raise DataError(f"{label} holds {len(members)} files ({listed}); expected one. Unzip it first.")
-    return archive.open(members[0])
+    try:
+        archive = zipfile.ZipFile(stream)
+        members = [
+            each.filename
+            for each in archive.infolist()
+            if not (each.is_dir() or each.filename.startswith("__MACOSX/") or each.filename.endswith(".DS_Store"))
+        ]
+        if len(members) == 1:
+            return archive.open(members[0])
+    except (OSError, RuntimeError) as error:  # a password, a compression that Python lacks, or damage
+        raise DataError(f"{label} cannot be unzipped: {error}.") from None
+    listed = ", ".join(map(repr, members[:5])) + (", …" if len(members) > 5 else "")
+    raise DataError(f"{label} holds {len(members)} files ({listed}); expected one. Unzip it first.")
 
 
 class _Recoded(io.RawIOBase):

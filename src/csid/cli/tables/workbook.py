@@ -6,6 +6,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from csid.cli.errors import DataError, UsageError
+from csid.cli.tables.text_stream import ZIP
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 
@@ -14,11 +15,11 @@ def is_workbook(stream: io.BufferedReader) -> bool:
     start = stream.peek(8)
     if start.startswith(_OLD_EXCEL):
         return True
-    if not start.startswith(b"PK") or not stream.seekable():
+    if not start.startswith(ZIP):
         return False
     try:
         names = zipfile.ZipFile(stream).namelist()
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, OSError, NotImplementedError):
         return False
     finally:
         stream.seek(0)
