@@ -23,6 +23,7 @@ from csid.missing.hidden_cells import with_hidden_cells
 from csid.missing.level_pmf import Imputation, LevelPMF, expected_values, imputed_values
 from csid.priors.catalogue import PriorSpec, weights_for_few_rows
 from csid.tensor.cells import Cells
+from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
@@ -375,5 +376,7 @@ def values_at(cells: Cells, chains: Sequence[Chain], fold: EncodedFold, seed: in
     workers, draws = Workers(), [draw.factors for chain in chains for draw in chain.draws]
     pmf = LevelPMF.independent(fold.encoding) if fold.pmf is None else fold.pmf
     imputation, incomplete = Imputation(pmf, np.ones(1), seed), cells.take(cells.incomplete)
-    expected = np.mean([expected_values(incomplete, factors, fold.pmf, workers) for factors in draws], axis=0)
+    K = len(draws[0].bias)
+    average = CPD.average([CPD.of(factors, np.zeros(K), np.ones(K)) for factors in draws])
+    expected = expected_values(incomplete, average.stacked, fold.pmf, workers)
     return imputed_values(cells, draws, np.full(len(draws), 1.0 / len(draws)), expected, imputation, workers)
