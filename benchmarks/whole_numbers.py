@@ -26,7 +26,7 @@ from sections.measured import markdown
 
 KINDS = ("number", "category", "auto")
 CODES = ("shops 600", "shops 2000", "shops 8000", "bike2 renumbered")
-ORDERED = ("bike1", "bike2", "energy1", "energy2", "concrete", "skillcraft", "abalone", "parkinsons1")
+ORDERED = ("bike1", "bike2", "energy1", "energy2", "concrete", "skillcraft", "abalone")
 _CYCLES, _NEW_ROWS = ["season", "mnth", "hr", "weekday", "weathersit"], 4_000
 
 

@@ -52,6 +52,12 @@ def test_a_user_decides(csid: Run, sales: Path) -> None:
     assert _kinds(csid, "--set", "whole_numbers=number") == by_default | {"shop": "number"}
 
 
+def test_rows_that_are_streamed_give_the_same_decision(csid: Run, sales: Path) -> None:
+    fitted = csid("fit", sales, "--target", "sales", "--out-of-core", "--json", *QUICK)
+    assert fitted.code == 0
+    assert fitted.document["whole_numbers"] == KINDS
+
+
 def test_least_squares_has_numbers(csid: Run, sales: Path) -> None:
     fitted = csid("fit", sales, "--target", "sales", "--estimator", "als", "--set", "rank=2", "--set", "max_iter=3")
     assert fitted.code == 0
