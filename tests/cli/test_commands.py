@@ -309,7 +309,7 @@ def test_evaluate_takes_weights_of_any_scale_and_no_others(csid: Run, model: Pat
     assert evaluated(weights).document == evaluated(1e300 * weights).document
     refused = evaluated(np.where(np.arange(200) == 3, -1.0, 1.0))
     assert refused.code != 0
-    assert "holds -1.0 in row 3" in refused.out + refused.notes
+    assert "holds -1.0 in row 4" in refused.out + refused.notes
 
 
 def test_rows_without_a_target_are_left_out(csid: Run, model: Path, tmp_path: Path) -> None:
