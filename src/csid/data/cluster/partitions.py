@@ -13,7 +13,7 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from csid.data.checks import check_table, check_targets, check_weights, number_of_rows
-from csid.data.cluster.cluster import Cluster
+from csid.data.cluster.cluster import LOST, Cluster
 from csid.encoding.columns import read_columns
 
 Array = NDArray[np.float64]
@@ -99,7 +99,7 @@ class Partitions:
         """The result of a task that reads partitions. If one cannot be read, the error names it."""
         try:
             return cluster.compute(task)
-        except (PartitionError, MemoryError):
+        except (PartitionError, MemoryError, *LOST):
             raise
         except Exception as error:  # the user's graph may raise anything
             failure = cluster.first_failure(
