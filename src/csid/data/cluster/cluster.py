@@ -41,7 +41,7 @@ class Cluster:
         self._context = ExitStack()
 
     def __enter__(self) -> "Cluster":
-        if self._client is not None:
+        if self._client is not None and self._client is not _client_of(None):  # a current one may close meanwhile
             self._context.enter_context(self._client.as_current())
         return self
 
@@ -80,6 +80,7 @@ class Cluster:
 
     def compute(self, task: Delayed) -> Any:
         """The result of a task."""
+        self._check_connected()
         try:
             return compute(task)[0]
         except KilledWorker as error:
@@ -90,6 +91,7 @@ class Cluster:
 
     def keep(self, tasks: Iterable[Delayed]) -> list[Delayed]:
         """The tasks, with their results kept on the workers. Dask computes a lost result again."""
+        self._check_connected()
         kept = list(persist(*tasks))
         self._kept |= {future.key: future for future in futures_of(kept)}
         return kept
@@ -102,6 +104,11 @@ class Cluster:
         futures = [self._kept.pop(key) for key in keys]
         if futures:
             futures[0].client.cancel(futures)
+
+    def _check_connected(self) -> None:
+        """Without its client, Dask would go on in this process."""
+        if self._client is not None and self._client.status == "closed":
+            raise CommClosedError("Client is closed.")
 
     def n_threads(self) -> int:
         """How many tasks run at a time."""
