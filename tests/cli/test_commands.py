@@ -436,6 +436,16 @@ def test_the_demo_shows_what_a_user_would_type(csid: Run, monkeypatch: pytest.Mo
     ]
 
 
+def test_an_interrupt_of_the_demo_is_one_message(csid: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("csid.cli.training.read", interrupted)
+    ended = csid("demo")
+    assert ended.code == Exit.INTERRUPTED
+    assert ended.notes == "csid: interrupted; existing files are unchanged.\n"
+
+
 def test_json_is_all_there_is_on_standard_output(csid: Run, flats: Path, model: Path) -> None:
     for line in (
         ["fit", flats, "--target", "rent", *QUICK],

@@ -525,6 +525,7 @@ def test_deep_nesting_is_refused(depth: int, tmp_path: Path) -> None:
         ({"data_offsets": [16, 0]}, "does not have the bytes"),
         ({"data_offsets": None}, "does not have the bytes"),
         ({"dtype": "BF16"}, "has type BF16"),
+        ({"dtype": ["F64"]}, "has type"),
     ],
 )
 def test_sizes_are_checked_before_anything_is_allocated(entry: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -263,6 +266,57 @@ def test_a_partition_that_cannot_be_read_is_named_and_leaves_no_work(client: Cli
     with pytest.raises(PartitionError, match=r"partition 3 .*disk on fire"):
         DaskCSIDRegressor(**PARAMETERS, client=client).fit(X.rechunk({1: -1}).map_blocks(fail, dtype=float), y)
     assert _no_work_is_left(cluster)
+
+
+def test_a_fit_that_fails_leaves_no_work(client: Client, cluster: LocalCluster) -> None:
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    model = DaskCSIDRegressor(**PARAMETERS, client=client)
+    with _at_sum(3, fail), pytest.raises(RuntimeError, match="a bug"):
+        model.fit(*numbers(predictors=3).lazy)
+    assert not hasattr(model, "fitted_")
+    assert _no_work_is_left(cluster)
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["given", "the current one"])
+def test_a_client_that_closes_is_one_error(given: bool, cluster: LocalCluster) -> None:
+    client = Client(cluster, set_as_default=not given)
+    model = DaskCSIDRegressor(**PARAMETERS, client=client if given else None)
+    with (
+        _at_sum(3, client.close),
+        pytest.raises(ConnectionError, match="lost the Dask cluster: Client is closed") as found,
+    ):
+        model.fit(*numbers(predictors=3).lazy)
+    assert found.value.__suppress_context__
+    assert not hasattr(model, "fitted_")
+    assert _no_work_is_left(cluster)
+
+
+@contextmanager
+def _process(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-m", *arguments], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_scheduler_that_dies_is_one_error(tmp_path: Path) -> None:
+    where = ["--scheduler-file", str(tmp_path / "scheduler.json")]
+    lines = ["--port", "0", "--no-dashboard"], ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}),
+        _process("distributed.cli.dask_scheduler", *where, *lines[0]) as scheduler,
+        _process("distributed.cli.dask_worker", *where, *lines[1]),
+        Client(scheduler_file=where[1], timeout=60) as client,
+    ):
+        client.wait_for_workers(1, timeout=60)
+        model = DaskCSIDRegressor(**PARAMETERS, client=client)
+        with _at_sum(3, scheduler.kill), pytest.raises(ConnectionError, match="lost the Dask cluster") as found:
+            model.fit(*numbers(predictors=3).lazy)
+        assert found.value.__suppress_context__
+        assert not hasattr(model, "fitted_")
 
 
 def test_two_fits_at_once_are_both_right(client: Client, cluster: LocalCluster) -> None:

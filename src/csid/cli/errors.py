@@ -42,10 +42,16 @@ class DataError(CommandError):
     code = Exit.DATA
 
 
-class InterruptError(CommandError):
-    """An interrupted command. The message says what became of its files."""
+class InterruptError(Exception):
+    """Raised by a command that was interrupted. The message says what became of its files."""
 
-    code = Exit.INTERRUPTED
+
+class EndedError(CommandError):
+    """A command was ended by a signal."""
+
+    def __init__(self, code: Exit, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class FilesError(CommandError):

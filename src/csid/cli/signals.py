@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from csid.cli.errors import Exit, InterruptError
+from csid.cli.errors import EndedError, Exit
 
 _ENDINGS = {
     signal.SIGINT: (Exit.INTERRUPTED, "interrupted"),
@@ -22,11 +22,9 @@ class Interrupts:
     def __init__(self) -> None:
         self._code, self._word = _ENDINGS[signal.SIGINT]
 
-    def error(self, files: str) -> InterruptError:
+    def error(self, files: str) -> EndedError:
         """The error of the command. files : what became of its files."""
-        error = InterruptError(f"{self._word}; {files}")
-        error.code = self._code
-        return error
+        return EndedError(self._code, f"{self._word}; {files}")
 
     @contextmanager
     def caught(self) -> Iterator[None]:
@@ -35,7 +33,7 @@ class Interrupts:
             yield
             return
         before = {number: signal.getsignal(number) for number in _ENDINGS}
-        own = [number for number, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
+        own = [number for number, handler in before.items() if handler not in (signal.SIG_IGN, None)]
         for number in own:
             signal.signal(number, self._interrupt)
         try:

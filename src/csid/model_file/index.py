@@ -48,7 +48,7 @@ def _end_of(path: Path, name: str, entry: Any) -> int:
     if not isinstance(entry, dict):
         raise array_error(path, name, "has no type and shape")
     kind, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
-    if kind not in _ITEM_BYTES:
+    if not isinstance(kind, str) or kind not in _ITEM_BYTES:
         raise array_error(path, name, f"has type {kind}")
     if not _are_sizes(shape) or len(shape) > _MOST_DIMENSIONS:
         raise array_error(path, name, f"does not have a shape of at most {_MOST_DIMENSIONS} dimensions")

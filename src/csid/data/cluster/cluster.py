@@ -1,7 +1,8 @@
 """Run tasks on the cluster of a Dask client, or on Dask's current scheduler."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, suppress
 from itertools import count
 from types import TracebackType
 from typing import Any, TypeVar
@@ -12,21 +13,27 @@ from dask.base import annotate, compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 from dask.system import CPU_COUNT
 from distributed import Client, Future, KilledWorker, futures_of, wait
+from distributed.comm.core import CommClosedError
 
 T = TypeVar("T")
 
 _BRANCHES = 4
 
+LOST = (CancelledError, CommClosedError)
+"""Errors of a client whose scheduler has died. If the client itself is closed, there are others."""
+
 
 class Cluster:
     """The tasks of one fit. Results kept on the workers are released when the fit ends or fails.
+
+    A client that closes or loses its scheduler ends the fit with one `ConnectionError`.
 
     Task keys are unique to a fit, so fits to the same data do not interfere. Without a client, Dask's current client is
     used, or else its configured scheduler.
     """
 
     def __init__(self, client: Client | None) -> None:
-        self._client = client
+        self._client = _client_of(client)
         self._key = uuid4().hex
         self._numbers = count()
         self._kept: dict[str, Future[Any]] = {}
@@ -34,13 +41,22 @@ class Cluster:
         self._context = ExitStack()
 
     def __enter__(self) -> "Cluster":
-        if self._client is not None:
+        if self._client is not None and self._client is not _client_of(None):  # a current one may close meanwhile
             self._context.enter_context(self._client.as_current())
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._cancel(list(self._kept))
+        connected = self._client is None or self._client.status == "running"
+        with suppress(*LOST):
+            if connected:
+                self._cancel(list(self._kept))
         self._context.close()
+        if isinstance(error, LOST) or (isinstance(error, Exception) and not connected):
+            reason = " ".join(str(error).split())
+            raise ConnectionError(
+                f"the fit lost the Dask cluster: {reason} The estimator is as it was before. "
+                "Connect a new Client, and fit again."
+            ) from None
 
     def task(self, name: str, function: Callable[..., Any], *arguments: Any, worker: str = "") -> Delayed:
         """A delayed call with a name for Dask's dashboard, preferably on `worker`."""
@@ -64,6 +80,7 @@ class Cluster:
 
     def compute(self, task: Delayed) -> Any:
         """The result of a task."""
+        self._check_connected()
         try:
             return compute(task)[0]
         except KilledWorker as error:
@@ -74,6 +91,7 @@ class Cluster:
 
     def keep(self, tasks: Iterable[Delayed]) -> list[Delayed]:
         """The tasks, with their results kept on the workers. Dask computes a lost result again."""
+        self._check_connected()
         kept = list(persist(*tasks))
         self._kept |= {future.key: future for future in futures_of(kept)}
         return kept
@@ -87,9 +105,14 @@ class Cluster:
         if futures:
             futures[0].client.cancel(futures)
 
+    def _check_connected(self) -> None:
+        """Without its client, Dask would go on in this process."""
+        if self._client is not None and self._client.status == "closed":
+            raise CommClosedError("Client is closed.")
+
     def n_threads(self) -> int:
         """How many tasks run at a time."""
-        client = _client_of(self._client)
+        client = self._client
         return CPU_COUNT if client is None else sum(client.nthreads().values())
 
     def assignments(self, kept: Sequence[Delayed]) -> list[tuple[str, list[int]]]:
@@ -97,7 +120,7 @@ class Cluster:
 
         Workers that joined since the last call are first given copies of some blocks.
         """
-        client = _client_of(self._client)
+        client = self._client
         if client is None:
             return [("", part) for part in _split(list(range(len(kept))), CPU_COUNT)]
         futures = [self._kept[task.key] for task in kept]
@@ -113,7 +136,7 @@ class Cluster:
 
     def first_failure(self, tasks: Sequence[Delayed]) -> tuple[int, BaseException] | None:
         """The index and the error of the first task that fails, if any."""
-        if _client_of(self._client) is not None:
+        if self._client is not None:
             futures = [self._kept[task.key] for task in self.keep(tasks)]
             wait(futures)
             failed = ((at, future.exception()) for at, future in enumerate(futures) if future.status == "error")

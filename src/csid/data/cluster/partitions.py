@@ -14,7 +14,7 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from csid.data.checks import check_table, check_targets, check_weights, number_of_rows, target_names, without_mask
-from csid.data.cluster.cluster import Cluster
+from csid.data.cluster.cluster import LOST, Cluster
 from csid.data.weights import AS_GIVEN, WeightMeaning, WeightTotals, WeightUnit
 from csid.encoding.columns import read_columns
 
@@ -114,7 +114,7 @@ class Partitions:
         """The result of a task that reads partitions. If one cannot be read, the error names it."""
         try:
             return cluster.compute(task)
-        except (PartitionError, MemoryError):
+        except (PartitionError, MemoryError, *LOST):
             raise
         except Exception as error:  # the user's graph may raise anything
             failure = cluster.first_failure(
