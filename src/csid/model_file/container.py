@@ -23,7 +23,7 @@ from csid.model_file.migration import migrated
 PROTOCOL = 2
 """Increased when earlier versions can no longer read new files. `migration` converts files of earlier protocols."""
 
-_TYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64}
+_TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "I64": np.int64}
 _LONGEST_HEADER = 1 << 26
 _SUM_ENDS = len('{"sha256": "", ') + 64
 

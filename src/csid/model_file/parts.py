@@ -120,7 +120,7 @@ def unpack_draws(encoding: Encoding, outputs: int, likelihood: Likelihood, array
     own, common = (sum(mode.n_levels for mode in some) for some in (modes, encoding.modes))
     if common > _LARGEST_GROWTH * own:
         raise arrays.wrong(f"{place}.factor.0", f"has {own} levels, too few for the {common} of the model")
-    factors = tuple(arrays.take(f"{place}.factor.{n}", (mode.n_levels, R), np.float32) for n, mode in enumerate(modes))
+    factors = tuple(_factor_of_draws(arrays, f"{place}.factor.{n}", (mode.n_levels, R)) for n, mode in enumerate(modes))
     weights = arrays.take(f"{place}.weights", (D,))
     if (weights < 0.0).any():
         raise arrays.wrong(f"{place}.weights", "is negative")
@@ -129,6 +129,12 @@ def unpack_draws(encoding: Encoding, outputs: int, likelihood: Likelihood, array
         raise arrays.wrong(f"{place}.{likelihood.draw_parameters[0]}", "is negative")
     V, bias = arrays.take(f"{place}.V", (outputs, R)), arrays.take(f"{place}.bias", (D, outputs))
     return Draws(modes, factors, V, bias, ranks, parameters, weights)
+
+
+def _factor_of_draws(arrays: Arrays, name: str, shape: tuple[int, int]) -> NDArray[Any]:
+    """In single precision, or deviations from one in half precision."""
+    half = name in arrays.left and arrays.left[name].dtype == np.float16
+    return arrays.take(name, shape, np.float16 if half else np.float32)
 
 
 def _grids(modes: Sequence[Mode], place: str) -> Packed:
