@@ -226,10 +226,11 @@ def test_factors_are_drawn_mode_by_mode(update: Update, problem: Problem, rank: 
 
 @updates_of_factors
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_factors_of_many_modes_are_drawn_in_groups(update: Update, missing: float) -> None:
-    """Products that are formed once for a group of modes hold while only the visited mode changes."""
-    levels = tuple(2 + n % 3 for n in range(15))
-    problem = build_problem(1, levels=levels, rows=80, linear=True, missing=missing, weighted=True)
+@pytest.mark.parametrize(("modes", "rows"), [(15, 80), (100, 20)])
+def test_factors_of_many_modes_are_drawn_in_groups(update: Update, missing: float, modes: int, rows: int) -> None:
+    """Products that are formed once for a group of modes, or a block of groups, hold while only one mode changes."""
+    levels = tuple(2 + n % 3 for n in range(modes))
+    problem = build_problem(1, levels=levels, rows=rows, linear=True, missing=missing, weighted=True)
     _check_factors(update, problem, 3, Prior(nu=2.0), 1)
 
 

@@ -39,6 +39,21 @@ def test_packed_numbers_come_back() -> None:
     assert (np.abs(cells - A) <= 2.0**-28 * np.abs(A).max(axis=0)).all()
 
 
+def test_a_page_of_many_cells_has_fewer_digits_of_each() -> None:
+    A, n_cells = np.random.default_rng(0).normal(size=(400, 300)), 8_000_000
+    texts = []
+    for packing, digits in ((Packing(A.size), 28), (Packing(n_cells), 12), (Packing(100 * n_cells), 10)):
+        assert packing.digits == digits
+        _, (units_at, _) = packing.cells(A)
+        texts.append(packing.texts())
+        units = _unpacked(texts[-1]["doubles"], "<f8")[units_at:]
+        steps = _unpacked(texts[-1]["cells"], "<u4")
+        signed = (steps >> 1).astype(np.int64) ^ -(steps & 1).astype(np.int64)
+        found = signed.reshape(A.shape).cumsum(axis=0) * units
+        assert (np.abs(found - A) <= 0.5001 * 2.0**-digits * np.abs(A).max(axis=0)).all()
+    assert len(texts[1]["cells"]) * n_cells / A.size < 20e6
+
+
 @pytest.mark.parametrize("kind", ["als, several outputs", "bayes, after a pilot", "bayes, missing as a level"])
 def test_shares_are_sobol_indices(kind: str) -> None:
     model = fitted(kind)

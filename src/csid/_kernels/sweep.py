@@ -14,6 +14,7 @@ from csid._kernels.row_loops import accumulate, multiply
 from csid._kernels.simd import WIDTH, splat, store
 
 _MODES_MULTIPLIED_DIRECTLY = 6
+_MANY_MODES = 96  # from here on, groups of modes are grouped again: a sweep then costs N^1.5 products, not N^2
 
 
 class Modes(NamedTuple):
@@ -84,12 +85,20 @@ def draw_factors(rows: Any, starts: Any, modes: Any, inputs: Any, G: Any, noise:
     grouped = N > _MODES_MULTIPLIED_DIRECTLY
     products = np.empty((M if grouped else 0, S), read.dtype)  # over the modes outside a group
     some, bases = np.empty(N, np.intp), np.empty(N, np.intp)  # modes to be multiplied, and their first rows
+    twice = N > _MANY_MODES
+    far = np.empty((M if twice else 0, S), read.dtype)  # over the modes outside a block of groups
+    block = _MODES_MULTIPLIED_DIRECTLY * int(np.ceil(np.sqrt(N / _MODES_MULTIPLIED_DIRECTLY)))
+    block_first, block_last = 0, N
     first, last = 0, N
     for k in range(N):
+        if twice and k % block == 0:
+            block_first, block_last = k, min(k + block, N)
+            count = _all_but(0, N, block_first, block_last, modes.offsets, some, bases)
+            multiply(cells, RowProduct(starts, read, bases[:count], some[:count]), (0, M), far)
         if grouped and k % _MODES_MULTIPLIED_DIRECTLY == 0:
             first, last = k, min(k + _MODES_MULTIPLIED_DIRECTLY, N)
-            count = _all_but(0, N, first, last, modes.offsets, some, bases)
-            multiply(cells, RowProduct(starts, read, bases[:count], some[:count]), (0, M), products)
+            count = _all_but(block_first, block_last, first, last, modes.offsets, some, bases)
+            multiply(cells, RowProduct(far if twice else starts, read, bases[:count], some[:count]), (0, M), products)
         count = _all_but(first, last, k, k + 1, modes.offsets, some, bases)
         start, levels = modes.offsets[k], modes.levels[k]
         stop = start + levels

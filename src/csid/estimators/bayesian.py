@@ -93,7 +93,8 @@ class BayesianCSIDRegressor(TensorRegressor):
     Parameters
     ----------
     rank : int, default=32
-        Number of components of each draw; at most 16 under the prior with the most levels, "finest_grid".
+        Number of components of each draw; at most 16 under the prior with the most levels, "finest_grid", and with
+        fewer than four rows per predictor at most eight for each row per predictor, but always eight.
     levels : int or "auto", default="auto"
         Largest number of levels of a continuous predictor. "auto" uses that of each prior (32, 64, 200 or 800), but
         above 32 at most one level for every 8 rows.

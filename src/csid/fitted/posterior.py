@@ -20,6 +20,11 @@ from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
+LARGEST_IN_SINGLE = 4_000_000
+"""Draws of more numbers than this are stored in half precision."""
+
+_LARGEST_HALF = 1e4
+
 _CACHED = {"draws", "mean", "expectation", "imputation"}
 
 
@@ -28,14 +33,15 @@ class Draws:
     """D draws on the same levels, with their components side by side. R is the sum of their ranks.
 
     modes : levels of the N predictors.
-    factors : N arrays (I_n, R), float32, whose rounding error is small relative to the posterior deviation.
+    factors : N arrays (I_n, R), whose rounding error is small relative to the posterior deviation: float32, or float16
+        deviations from one, to which the priors shrink. See `factor`.
     V : (K, R) and bias : (D, K), in the units of y; ranks : (D,).
     parameters : (D, K) each, of the likelihood, by name, such as the noise scale.
     weights : (D,); those of all draws of a posterior sum to one.
     """
 
     modes: tuple[Mode, ...]
-    factors: tuple[NDArray[np.float32], ...]
+    factors: tuple[NDArray[np.float32 | np.float16], ...]
     V: Array
     bias: Array
     ranks: NDArray[np.int64]
@@ -44,12 +50,19 @@ class Draws:
 
     @classmethod
     def of(
-        cls, modes: tuple[Mode, ...], draws: Sequence[CPD], parameters: Sequence[Mapping[str, Array]], weights: Array
+        cls,
+        modes: tuple[Mode, ...],
+        draws: Sequence[CPD],
+        parameters: Sequence[Mapping[str, Array]],
+        weights: Array,
+        half: bool = False,
     ) -> "Draws":
-        """Stack draws that are tensors on these levels."""
+        """Stack draws that are tensors on these levels. half : in half precision, if no number is too large for it."""
+        factors = [np.hstack(parts) for parts in zip(*(draw.factors for draw in draws), strict=True)]
+        half = half and max(np.abs(A).max() for A in factors) < _LARGEST_HALF
         return cls(
             modes,
-            tuple(np.hstack(parts).astype(np.float32) for parts in zip(*(draw.factors for draw in draws), strict=True)),
+            tuple((A - 1.0).astype(np.float16) if half else A.astype(np.float32) for A in factors),
             np.hstack([draw.V for draw in draws]),
             np.array([draw.bias for draw in draws]),
             np.array([draw.rank for draw in draws]),
@@ -57,10 +70,15 @@ class Draws:
             weights,
         )
 
+    def factor(self, n: int) -> Array:
+        """The factor (I_n, R) of a predictor."""
+        A = self.factors[n]
+        return A.astype(np.float64) + (1.0 if A.dtype == np.float16 else 0.0)
+
     def on(self, encoding: Encoding) -> list[CPD]:
         """Each draw as a tensor on the levels of an encoding, which must include the levels of the draws."""
-        modes = zip(self.factors, self.modes, encoding.modes, strict=True)
-        interpolated = [interpolate_factor(A.astype(np.float64), old, new) for A, old, new in modes]
+        modes = enumerate(zip(self.modes, encoding.modes, strict=True))
+        interpolated = [interpolate_factor(self.factor(n), old, new) for n, (old, new) in modes]
         ends = np.cumsum(self.ranks)
         parts = [slice(end - rank, end) for end, rank in zip(ends, self.ranks, strict=True)]
         return [

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from csid.data.table import Table
 from csid.encoding import Encoding
-from csid.fitted.posterior import Draws, Posterior
+from csid.fitted.posterior import LARGEST_IN_SINGLE, Draws, Posterior
 from csid.inference.diagnostics import convergence
 from csid.inference.jobs import ChainOptions, Job, Runner, model_of, new_job
 from csid.inference.pilot import PilotResult
@@ -137,7 +137,10 @@ def collect(sampling: Sampling, table: Table, max_rank: int) -> Collected:
     encodings = list({id(member.encoding): member.encoding for member in members}.values())
     same = all(np.array_equal(encoding.levels, encodings[0].levels) for encoding in encodings)
     common = encodings[0] if same else table.refined(encodings)
-    most = max(1, max_rank // sum(member.chain.state.factors.rank for member in members))
+    ranks = np.array([member.chain.state.factors.rank for member in members])
+    numbers = int(ranks @ [member.encoding.levels.sum() for member in members])  # in the factors of one draw of each
+    most = max(1, max_rank // int(ranks.sum()))
+    half = min(most, max(len(member.chain.draws) for member in members)) * numbers > LARGEST_IN_SINGLE
     per_prior = np.bincount([member.owner for member in members], minlength=len(weights))
     total = weights[np.unique([member.owner for member in members])].sum()
     groups, ordered, counts = [], [], []
@@ -151,7 +154,7 @@ def collect(sampling: Sampling, table: Table, max_rank: int) -> Collected:
             of_draws += [weights[member.owner] / (total * per_prior[member.owner] * len(some))] * len(some)
             ordered.append(member)
             counts.append(len(some))
-        groups.append(Draws.of(encoding.modes, cpds, parameters, np.array(of_draws)))
+        groups.append(Draws.of(encoding.modes, cpds, parameters, np.array(of_draws), half))
     pmf = sampling.treatment.pmf
     joint = None if pmf is None else pmf.on(common)
     posterior = Posterior(tuple(groups), common, likelihood, joint, sampling.pilot.imputation_factor)

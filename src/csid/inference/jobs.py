@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid._kernels.threads import Workers
-from csid.data.problem import Problem
+from csid.data.problem import Problem, Summary
 from csid.data.samples import LocalSamples, Samples
 from csid.inference.gibbs import SampledModel, Sweeps, run_chain
 from csid.inference.starts import als_state, random_state, shared_slope_state
@@ -30,6 +30,7 @@ OpenBar = Callable[[int, int, str], AbstractContextManager[Callable[[float], Non
 _ROWS_OF_BURN_IN, _GROWTH, _SWEEPS_TO_ADAPT = 60_000, 8, 3
 _MANY_ROWS = 200_000
 _PASSES_BY_BLOCKS = 2
+_ENOUGH_ROWS_PER_PREDICTOR, _LEAST_RANK = 4, 8
 
 
 class Stage(NamedTuple):
@@ -92,7 +93,7 @@ def new_job(
     fold: EncodedFold, spec: PriorSpec, options: ChainOptions, model: SampledModel, rng: np.random.Generator
 ) -> Job:
     """A new chain that starts at random factors, at factors with a shared slope, or at a short ALS fit."""
-    rank, likelihood = min(options.rank, spec.max_rank), model.likelihood
+    rank, likelihood = min(options.rank, spec.max_rank, supported_rank(fold.summary)), model.likelihood
     if spec.shared_slope > 0.0:
         levels = fold.encoding.standardised_levels
         state = shared_slope_state(fold.train, likelihood, rank, levels, spec.shared_slope, rng)
@@ -101,6 +102,17 @@ def new_job(
     else:
         state = random_state(fold.train, likelihood, rank, rng)
     return Job(fold.train, model, Chain(state), rng, fold.elsewhere, options.by_blocks)
+
+
+def supported_rank(summary: Summary) -> int:
+    """The largest rank for a table: below four rows per predictor it falls in proportion, from 32 to 8.
+
+    More components predict no better there, and time and memory grow with the rank.
+    """
+    rows_per_predictor = summary.total_weight / summary.n_modes
+    if rows_per_predictor >= _ENOUGH_ROWS_PER_PREDICTOR:
+        return PriorSpec.max_rank
+    return max(_LEAST_RANK, round(_LEAST_RANK * rows_per_predictor))
 
 
 def model_of(

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 from csid.model_file.errors import ModelFileError
 
-_ITEM_BYTES = {"F64": 8, "F32": 4, "I64": 8}
+_ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "I64": 8}
 _LONGEST_INDEX = 1 << 26
 _MOST_DIMENSIONS = 3
 

@@ -143,7 +143,7 @@ def unpack_draws(encoding: Encoding, outputs: int, likelihood: Likelihood, array
     modes = tuple(_own_levels(mode, arrays, f"{place}.grid.{n}") for n, mode in enumerate(encoding.modes))
     grown = sum(map(padded_rank, ranks.tolist())) * int(encoding.levels.sum())
     arrays.check_memory(f"{place}.ranks", grown)
-    factors = tuple(arrays.take(f"{place}.factor.{n}", (mode.n_levels, R), np.float32) for n, mode in enumerate(modes))
+    factors = tuple(_factor_of_draws(arrays, f"{place}.factor.{n}", (mode.n_levels, R)) for n, mode in enumerate(modes))
     weights = arrays.take(f"{place}.weights", (D,))
     if (weights < 0.0).any():
         raise arrays.wrong(f"{place}.weights", "is negative")
@@ -171,6 +171,12 @@ def unpack_imputation_factor(arrays: Arrays, outputs: int) -> Array:
     if not ((factor > 0.0) & (np.abs(np.log(np.maximum(factor, 1e-300))) <= _LARGEST_LOG_FACTOR)).all():
         raise arrays.wrong(name, "does not hold positive factors of an ordinary size")
     return factor
+
+
+def _factor_of_draws(arrays: Arrays, name: str, shape: tuple[int, int]) -> NDArray[Any]:
+    """In single precision, or deviations from one in half precision."""
+    half = name in arrays.left and arrays.left[name].dtype == np.float16
+    return arrays.take(name, shape, np.float16 if half else np.float32)
 
 
 def _grids(modes: Sequence[Mode], place: str) -> Packed:

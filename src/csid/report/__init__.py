@@ -9,6 +9,7 @@ from csid.fitted.model import Model, fitted_model
 from csid.report.document import document
 from csid.report.packing import Packing
 from csid.report.page import page
+from csid.report.tensors import number_of_cells
 
 __all__ = ["document", "page", "write_report"]
 
@@ -26,7 +27,8 @@ def write_report(
 
     X and y should be rows that were not used in training: the metrics are computed on them.
     """
-    fitted, packing = fitted_model(model), Packing()
+    fitted = fitted_model(model)
+    packing = Packing(number_of_cells(fitted))
     noise = None if fitted.posterior is None else fitted.likelihood.javascript
     data = document(model, X, y, title, None if targets is None else tuple(targets), packing)
     with atomic_file(path) as temporary:

@@ -11,13 +11,20 @@ Array = NDArray[np.float64]
 Place = tuple[int, int]
 """Position of an array among the numbers of a page: its start and its length."""
 
-_LARGEST = 2.0**28  # of a fixed-point number; differences of two fit into 32 bits with their sign
+_DIGITS = 28  # of a fixed-point number; differences of two fit into 32 bits with their sign
+_FEWEST_DIGITS = 10
+_MOST_BITS = 12 << 23  # of all cells together: 12 MB, and 16 MB in base 64
 
 
 class Packing:
-    """Arrays of a page, one after the other: doubles, and cells of factors as 32-bit integers."""
+    """Arrays of a page, one after the other: doubles, and cells of factors as 32-bit integers.
 
-    def __init__(self) -> None:
+    cells : how many cells of factors are to come. Each has 28 binary digits; on a page of many, as many as keep it
+        below 20 MB, but at least ten, whose rounding is small relative to the deviation between the draws.
+    """
+
+    def __init__(self, cells: int = 0) -> None:
+        self.digits = _DIGITS if _DIGITS * cells <= _MOST_BITS else max(_FEWEST_DIGITS, _MOST_BITS // cells)
         self._doubles: list[Array] = []
         self._cells: list[NDArray[np.uint32]] = []
         self._n_doubles = self._n_cells = 0
@@ -32,12 +39,12 @@ class Packing:
     def cells(self, A: Array) -> tuple[int, Place]:
         """Store a factor (I, R) as fixed-point numbers, with a unit per column, stored as a double.
 
-        The unit is 2^-28 of the largest entry, which changes predictions by less than 1e-7 of their standard deviation.
-        Each level is stored as its difference from the one before, which is small if factors are smooth; the lowest bit
-        is the sign.
+        The unit is 2^-digits of the largest entry. With 28 digits, predictions change by less than 1e-7 of their
+        standard deviation. Each level is stored as its difference from the one before, which is small if factors are
+        smooth; the lowest bit is the sign.
         """
         largest = np.abs(A).max(axis=0)
-        units = np.where(largest > 0.0, largest, 1.0) / _LARGEST
+        units = np.where(largest > 0.0, largest, 1.0) / 2.0**self.digits
         steps: NDArray[np.int64] = np.diff(np.rint(A / units), axis=0, prepend=0.0).astype(np.int64)
         self._cells.append(((steps << 1) ^ (steps >> 63)).astype(np.uint32).ravel())
         self._n_cells += A.size

@@ -32,6 +32,11 @@ def tensors(fitted: FittedModel, described: ModelDescription, packing: Packing) 
     }
 
 
+def number_of_cells(fitted: FittedModel) -> int:
+    """The number of cells of the factors that the page stores."""
+    return sum(cpd.rank * sum(map(len, cpd.factors)) for _, cpd, *_ in _groups(fitted))
+
+
 def _predictor(predictor: Predictor, mode: Mode, p: Array, packing: Packing) -> dict[str, Any]:
     """Levels are those of the tensor: grid or categories, then that of missing cells if it has one."""
     shared = {"name": predictor.name, "marginal": packing.doubles(p), "own_missing": bool(mode.missing_level)}
@@ -57,7 +62,7 @@ def _groups(fitted: FittedModel) -> list[tuple[tuple[Mode, ...], CPD, Array, lis
     return [
         (
             group.modes,
-            CPD(tuple(A.astype(np.float64) for A in group.factors), group.V, group.bias[0], _evenly(group.factors)),
+            CPD(tuple(map(group.factor, range(len(group.modes)))), group.V, group.bias[0], _evenly(group.factors)),
             group.bias,
             group.ranks.tolist(),
             group.weights,
