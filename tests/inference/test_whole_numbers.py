@@ -10,7 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from csid import BayesianCSIDRegressor, load
-from csid.data.table import LocalTable
+from csid.data.table import LocalTable, TableHeader
+from csid.encoding.sketch import TableSketch
 from csid.inference import whole_numbers
 from csid.inference.jobs import ChainOptions
 from csid.inference.pilot import Pilot, PilotPlan, SamplingPlan, Trial
@@ -191,3 +192,21 @@ def test_every_chain_informs_on_every_predictor(n_groups: int) -> None:
     assert_array_equal(signs @ signs.T, signs.shape[1] * np.eye(len(signs)))
     assert_array_equal(signs.sum(axis=1), 0.0)
     assert len(signs) >= n_groups + 3
+
+
+def test_dates_and_ordered_words_are_no_codes() -> None:
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 12, 200)
+    X = pd.DataFrame(
+        {
+            "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(code, unit="D"),
+            "size": pd.Categorical.from_codes(code % 3, ["S", "M", "L"], ordered=True),
+            "code": code,
+        }
+    )
+    names = list(X.columns)
+    header = TableHeader(names, [None] * 3, np.zeros(1), np.ones(1), True)
+    assert list(LocalTable(X, np.zeros((200, 1)), np.ones(200), header).whole_numbers(64)) == [2]
+    sketch = TableSketch(names, [None] * 3)
+    sketch.update(X, 200)
+    assert list(sketch.whole_numbers(64)) == [2]

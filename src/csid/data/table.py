@@ -103,7 +103,7 @@ class Table(Protocol):
     def whole_numbers(self, most: int) -> dict[int, Array]:
         """The distinct values of each predictor whose numbers are all whole, and at most `most`, by its position.
 
-        Without predictors that the user has declared numbers or categories.
+        Without dates, and predictors that the user has declared numbers or categories.
         """
 
     def as_categories(self, columns: Collection[int]) -> Self:
@@ -173,7 +173,8 @@ class LocalTable:
     def whole_numbers(self, most: int) -> dict[int, Array]:
         some, found = self.train if len(self.held_out) else None, {}
         for n, (column, flag) in enumerate(zip(read_columns(self.X), self.header.flags, strict=True)):
-            values = few_whole_numbers(column, some, most) if flag is None and column.is_numeric else None
+            plain = flag is None and column.is_numeric and not column.is_date
+            values = few_whole_numbers(column, some, most) if plain else None
             if values is not None:
                 found[n] = values
         return found

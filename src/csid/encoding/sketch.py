@@ -96,8 +96,8 @@ class ColumnSketch:
         return replace(mode, limits=self.limits, words=self.order, date=self.is_date)
 
     def whole_numbers(self, most: int) -> Array | None:
-        """As `few_whole_numbers`; None if the user has declared the column a number or a category."""
-        if self.is_category or self.categorical is not None:
+        """As `few_whole_numbers`; None of dates and ordered words, and if the user has declared what the column is."""
+        if self.is_category or self.categorical is not None or self.is_date or self.order:
             return None
         values, _ = self.points
         return values if len(values) <= most and (values == np.floor(values)).all() else None
