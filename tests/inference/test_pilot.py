@@ -13,8 +13,9 @@ import csid.inference.pilot
 from csid._kernels.threads import Workers
 from csid.data.problem import Problem
 from csid.data.table import LocalTable
+from csid.inference.held_out_draws import HeldOutDraws, values_at
 from csid.inference.jobs import ChainOptions, Job, Runner
-from csid.inference.pilot import HeldOutDraws, Pilot, PilotPlan, SamplingPlan, Trial, values_at
+from csid.inference.pilot import Pilot, PilotPlan, SamplingPlan, Trial
 from csid.inference.starts import random_state
 from csid.inference.state import Chain
 from csid.inference.treatments import Treatment
