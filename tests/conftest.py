@@ -1,5 +1,6 @@
 """What the tests share: one smooth system, and a regressor that is quick to fit."""
 
+import signal
 from collections.abc import Callable
 from functools import partial
 
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from csid import CSIDRegressor
 
 Array = NDArray[np.float64]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start background jobs; tests interrupt fits
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("csid", deadline=None, max_examples=40)
 settings.load_profile("csid")

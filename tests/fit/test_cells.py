@@ -35,7 +35,7 @@ def test_a_code_beyond_the_levels_is_an_error_that_names_the_first(data: st.Data
     code = data.draw(st.integers(int(LEVELS[n]) + 1, 255))
     codes = np.zeros((M, 2), np.uint8)
     codes[row, n] = code
-    with pytest.raises(ValueError, match=f"predictor {n} has the code {code} in row {row}, .* {LEVELS[n]} levels"):
+    with pytest.raises(ValueError, match=f"predictor {n} has the code {code} in row {row + 1}, .* {LEVELS[n]} levels"):
         tensor().evaluate(codes, np.zeros((0, 2)))
 
 
@@ -78,5 +78,5 @@ def test_a_code_file_that_was_changed_is_refused(tmp_path: Path) -> None:
         file.codes[1, 2] = 200
         for each in (file.positions, file.targets, file.weights):
             each[:] = 0
-    with pytest.raises(ValueError, match="predictor 1 has the code 200 in row 2"):
+    with pytest.raises(ValueError, match="predictor 1 has the code 200 in row 3"):
         CodeFile.open(tmp_path / "train").problem(own)

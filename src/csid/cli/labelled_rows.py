@@ -73,6 +73,7 @@ def labelled(
 ) -> LabelledRows:
     """The rows of a table that have all targets."""
     y, known = known_targets(table, schema.targets)
+    present = set(table.column_names)
     rows = LabelledRows(
         predictors(table, schema, odd),
         y[:, 0] if y.shape[1] == 1 else y,
@@ -83,7 +84,7 @@ def labelled(
         rows if len(known) == len(y) else rows.take(known),
         n_skipped=len(y) - len(known),
         odd=() if odd is None else tuple(odd.notes()),
-        absent=tuple(column.name for column in schema.columns if column.name not in table.column_names),
+        absent=tuple(column.name for column in schema.columns if column.name not in present),
     )
 
 

@@ -1,7 +1,7 @@
 """The chains of a fit: start or continue them, and collect their draws into one posterior on common levels."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -47,7 +47,7 @@ class Sampling:
     treatment: Treatment
     pilot: PilotResult
     options: ChainOptions
-    whole_numbers: dict[str, Kind]
+    whole_numbers: dict[str, Kind] = field(default_factory=dict)
     members: tuple[Member, ...] = ()
 
     @property

@@ -120,7 +120,7 @@ def fit_joint_pmf(
     order = rng.permutation(n_rows)
     most = search.rows_to_choose
     held_out, train = np.split(order[:most], [int(_HELD_OUT * min(n_rows, most))])
-    if len(held_out) == 0 or len(names) == 1 or not search.ranks:
+    if len(held_out) == 0 or (rank == "auto" and len(names) == 1) or not search.ranks:
         return None
     seed = int(rng.integers(2**63))
     with Workers(n_threads) as workers:
