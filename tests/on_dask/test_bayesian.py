@@ -184,12 +184,12 @@ def test_an_interrupted_warm_start_keeps_the_chains_of_priors_that_were_not_reac
     assert len(model.posterior_.weights) == draws + 3
 
 
-def _equal_weights(table: Any, options: Any, runner: Any, seeds: Any) -> Sampling:
+def _equal_weights(table: Any, options: Any, runner: Any, seeds: Any) -> tuple[Any, Sampling]:
     """No pilot: priors of equal weights, and missing cells averaged over."""
     specs = options.priors(len(table), len(table.header.names))
     treatment = Treatment("auto", "linear", "marginalize", merge=True)
     halves = PilotResult(np.full(2, 0.5), Calibration.identity(1), None, np.ones(1))
-    return Sampling(specs, treatment, halves, options.chains)
+    return table, Sampling(specs, treatment, halves, options.chains)
 
 
 def test_several_numbers_of_levels_come_together_on_common_ones(monkeypatch: pytest.MonkeyPatch) -> None:
