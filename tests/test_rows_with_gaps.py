@@ -17,7 +17,7 @@ NOISE, ROWS = 0.2, 1500
 Make = Callable[..., BayesianCSIDRegressor]
 
 
-def _rows(seed: int, hidden: float, related: bool = False) -> tuple[pd.DataFrame, Array]:
+def rows_with_gaps(seed: int, hidden: float, related: bool = False) -> tuple[pd.DataFrame, Array]:
     """A smooth system of three numbers and a word. related : whether the second number follows the first."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.uniform(-1.0, 1.0, (ROWS, 3)), columns=list("abc"))
@@ -33,9 +33,9 @@ def _model(**options: Any) -> BayesianCSIDRegressor:
     return BayesianCSIDRegressor(**settings | options)
 
 
-def _check(model: Any, related: bool = False) -> None:
+def check_intervals(model: Any, related: bool = False) -> None:
     """Both groups of new rows are covered, and the noise is that of the system."""
-    X, y = _rows(1, 0.15, related)
+    X, y = rows_with_gaps(1, 0.15, related)
     lower, upper = model.predict_interval(X)
     inside, incomplete = (lower <= y) & (y <= upper), X.isna().any(axis=1).to_numpy()
     assert 0.85 <= inside[incomplete].mean() <= 0.96
@@ -57,11 +57,11 @@ def _check(model: Any, related: bool = False) -> None:
 )
 def test_in_every_treatment(options: dict[str, Any]) -> None:
     related = options == {"missing": "marginalize"}
-    model = _model(**options).fit(*_rows(0, 0.15, related))
+    model = _model(**options).fit(*rows_with_gaps(0, 0.15, related))
     if options.get("likelihood") != "student_t":
-        _check(model, related)
+        check_intervals(model, related)
         return
-    X, y = _rows(1, 0.15)
+    X, y = rows_with_gaps(1, 0.15)
     lower, upper = model.predict_interval(X)
     incomplete = X.isna().any(axis=1).to_numpy()
     for group in (incomplete, ~incomplete):
@@ -71,20 +71,20 @@ def test_in_every_treatment(options: dict[str, Any]) -> None:
 def test_with_gaps_in_new_rows_alone() -> None:
     """Cells follow those that the row has, if these tell of them."""
     for related in (False, True):
-        model = _model().fit(*_rows(0, 0.0, related))
+        model = _model().fit(*rows_with_gaps(0, 0.0, related))
         assert (model.pmf_ is not None) == related
-        _check(model, related)
+        check_intervals(model, related)
 
 
 def test_on_disk(tmp_path: Any) -> None:
-    X, y = _rows(0, 0.15)
+    X, y = rows_with_gaps(0, 0.15)
     table = pa.Table.from_pandas(X.assign(y=y), preserve_index=False)
     pq.write_table(table, tmp_path / "rows.parquet")
-    _check(_model(missing="marginalize").fit(tmp_path / "rows.parquet", y="y"))
+    check_intervals(_model(missing="marginalize").fit(tmp_path / "rows.parquet", y="y"))
 
 
 def test_nothing_known_is_the_distribution_of_the_target() -> None:
-    X, y = _rows(0, 0.15)
+    X, y = rows_with_gaps(0, 0.15)
     model = _model(missing="marginalize").fit(X, y)
     nothing = X.iloc[:1].assign(a=np.nan, b=np.nan, c=np.nan, word=None)
     (lower,), (upper,) = model.predict_interval(nothing)
@@ -103,8 +103,8 @@ def test_a_cell_without_effect_may_be_missing_at_no_cost() -> None:
 
 
 def test_an_unseen_category_is_as_uncertain_as_a_missing_one() -> None:
-    model = _model(missing="marginalize", pmf_rank=1).fit(*_rows(0, 0.15))
-    X, _ = _rows(1, 0.0)
+    model = _model(missing="marginalize", pmf_rank=1).fit(*rows_with_gaps(0, 0.15))
+    X, _ = rows_with_gaps(1, 0.0)
     for unseen, missing in zip(
         model.predict_interval(X[:50].assign(word="w")), model.predict_interval(X[:50].assign(word=None)), strict=True
     ):
@@ -112,7 +112,7 @@ def test_an_unseen_category_is_as_uncertain_as_a_missing_one() -> None:
 
 
 def test_uncertainty_intervals_and_samples_agree_and_shapley_values_still_sum_to_the_prediction() -> None:
-    X, y = _rows(0, 0.15)
+    X, y = rows_with_gaps(0, 0.15)
     model = _model(missing="marginalize", pmf_rank=1).fit(X, y)
     rows = X[:300]
     mean, std = model.predict(rows, return_std=True)

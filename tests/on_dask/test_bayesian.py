@@ -27,6 +27,7 @@ from csid.likelihoods.calibration import Calibration
 from csid.priors.prior import Prior
 from on_dask.blocks import BlockwiseSamples, samples_of, sums_are_in_double_precision
 from on_dask.partitioned import Data, mixed, numbers
+from test_rows_with_gaps import check_intervals, rows_with_gaps
 
 CHUNK = 120
 LIKELIHOODS = ["gaussian", "student_t"]
@@ -217,3 +218,11 @@ def test_whole_numbers_become_categories_on_every_worker(monkeypatch: pytest.Mon
     assert model.levels_["shop"] == list(range(1, 41))
     residual = y - model.predict(X)
     assert residual.std() < 0.6
+
+
+def test_rows_with_gaps_are_covered_and_do_not_inflate_the_noise() -> None:
+    """As in memory: a missing cell adds to the variance of its row, in whichever partition that is."""
+    X, y = rows_with_gaps(0, 0.15)
+    lazy = (dask.dataframe.from_pandas(part, npartitions=3) for part in (X, pd.Series(y)))
+    settings = {"effort": "fast", "rank": 8, "prior": ["medium", "mildly_sparse"], "random_state": 0}
+    check_intervals(DaskBayesianCSIDRegressor(**settings, missing="marginalize").fit(*lazy).to_local())
