@@ -13,8 +13,9 @@ from csid import CSIDRegressor
 
 Array = NDArray[np.float64]
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start background jobs; tests interrupt fits
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Shells start background jobs with SIGINT ignored, and nohup with SIGHUP. Tests interrupt fits by both.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile("csid", deadline=None, max_examples=40)
 settings.load_profile("csid")
