@@ -29,6 +29,11 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/ablations.py
 	$(BIN)/python benchmarks/treatments.py
+	$(BIN)/python benchmarks/missing_cells.py
+	$(BIN)/python benchmarks/whole_numbers.py
+	$(BIN)/python benchmarks/sample_weights.py
+	$(BIN)/python benchmarks/large_models.py predictors
+	$(BIN)/python benchmarks/large_models.py categories
 	$(BIN)/python benchmarks/few_rows.py
 	$(BIN)/python benchmarks/irrelevant_predictors.py
 	$(BIN)/python benchmarks/scale.py
