@@ -20,7 +20,7 @@ def skip_without_browser() -> None:
 
 
 def skip_or_fail(message: str) -> None:
-    """Skip for want of a program, unless the environment says that it must be there."""
+    """Skip because a program is missing, unless the environment says that it must be there."""
     if os.environ.get(_REQUIRED):
         pytest.fail(message)
     pytest.skip(f"{message}; with {_REQUIRED}=1 this is an error")
