@@ -9,8 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from csid import BayesianCSIDRegressor, CSIDRegressor
 
 EXPECTED = {
-    "check_sample_weight_equivalence_on_dense_data": "relative weights do not tell how many rows there are: a posterior "
-    "of few rows of weight 2 is wider than one of twice as many. It is the same with weights='counts'."
+    "check_sample_weight_equivalence_on_dense_data": "relative weights do not tell how many rows there are: a "
+    "posterior of few rows of weight 2 is wider than one of twice as many. It is the same with weights='counts'."
 }
 
 
