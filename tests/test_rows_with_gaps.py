@@ -73,6 +73,7 @@ def test_with_gaps_in_new_rows_alone() -> None:
     for related in (False, True):
         model = _model().fit(*rows_with_gaps(0, 0.0, related))
         assert (model.pmf_ is not None) == related
+        assert model.posterior_.imputation_factor != pytest.approx(1.0, abs=1e-3)
         check_intervals(model, related)
 
 

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from csid._kernels.threads import Workers
 from csid.data.problem import Problem
 from csid.data.samples import LocalSamples
+from csid.inference import gibbs
 from csid.inference.gibbs import SampledModel, Sweeps, run_chain
 from csid.inference.starts import random_state
 from csid.inference.state import Chain
@@ -148,3 +149,33 @@ def test_hidden_cells_leave_incomplete_rows_and_informative_gaps_alone(linear: b
         assert_array_equal(hidden.fractions[complete][~now], cells.fractions[complete][~now])
     nothing = replace(problem.cells, known=problem.levels - 1)
     assert with_hidden_cells(nothing, np.random.default_rng(0)) is nothing
+
+
+def test_where_every_row_has_a_gap_the_noise_does_not_drift_to_zero() -> None:
+    """Residuals that are explained by their gaps do not tell the noise: its draws from them alone are a random walk."""
+    rng, rows, v = np.random.default_rng(0), 100, 1.0
+    residuals = np.sqrt(v) * rng.standard_normal((rows, 1))
+
+    def walk(pseudo: bool) -> Array:
+        found, alpha = [], np.array([100.0])
+        for _ in range(4000):
+            g = Gaps(np.arange(rows), np.full((rows, 1), v)).weights(np.ones(rows), alpha)[:, None]
+            noise = ((g**2 * residuals**2).sum(axis=0), float(g.sum()))
+            if pseudo:
+                noise = gibbs._noise_among_gaps(noise, (g * residuals**2).sum(axis=0), rows)
+            alpha = Gaussian().draw(*noise, rng)["alpha"]
+            found.append(1.0 / np.sqrt(alpha[0]))
+        return np.array(found)
+
+    assert np.quantile(walk(pseudo=True), 0.05) > 0.3
+    assert walk(pseudo=False).min() < 0.01
+
+
+def test_complete_rows_have_no_pseudo_observations_and_few_gaps_next_to_none() -> None:
+    squares, total = np.array([30.0, 2.0]), np.array([40.0, 4.0])
+    found, count = gibbs._noise_among_gaps((squares, 500.0), total, 500.0)
+    assert_array_equal(found, squares)
+    assert count == 500.0
+    found, count = gibbs._noise_among_gaps((squares, 450.0), total, 500.0)
+    assert_allclose(count, 451.0)
+    assert_allclose(found, squares + total / 450.0)

@@ -320,3 +320,42 @@ def test_more_rows_need_less_sampling(rows: int, chains: int, draws: int) -> Non
     assert (less.chains, less.burn, less.draws) == (chains, 40, draws)
     least = plan._replace(chains=1, draws=3).on(rows)
     assert (least.chains, least.burn, least.draws) == (1, 40, 3)
+
+
+def _of_rows_with_gaps(rows: int, v: float, outputs: int = 1) -> tuple[HeldOutDraws, Array]:
+    """Draws at rows of which half vary by v over their missing cells, about noise of scale one; and their targets."""
+    rng = np.random.default_rng(0)
+    incomplete = np.arange(rows) % 2 == 0
+    gaps = np.where(incomplete[:, None], np.sqrt(v), 0.0)
+    values = gaps * rng.standard_normal((200, rows, outputs))
+    values -= values.mean(axis=0)
+    truth = gaps * rng.standard_normal((rows, outputs)) + rng.standard_normal((rows, outputs))
+    return HeldOutDraws(values, {"noise": np.ones(values.shape)}, incomplete, values[:, :0]), truth
+
+
+def test_the_error_of_rows_with_gaps_counts_as_far_as_it_is_noise() -> None:
+    pilot = _pilot(_table(2000), rows=2000, held_out=2000)
+    assert pilot is not None
+    draws, truth = _of_rows_with_gaps(2000, 9.0)
+    pilot = replace(pilot, table=replace(pilot.table, targets=truth))
+    predictive = draws.predictive(pilot.likelihood)
+    assert_allclose(draws.noise_fractions(predictive)[draws.incomplete], 0.1, atol=0.05)
+    assert_array_equal(draws.noise_fractions(predictive)[~draws.incomplete], 1.0)
+    assert len(pilot.truth) == 2000
+    assert_allclose(pilot._errors(draws, predictive), 1.0, rtol=0.08)
+    assert np.mean((pilot.truth - predictive.mean) ** 2) > 4.0
+
+
+def test_intervals_of_rows_with_gaps_are_narrower_only_as_far_as_they_are_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """More chains do not tell more of a missing cell."""
+    pilot = _pilot(_table(300))
+    assert pilot is not None
+    logs = []
+    monkeypatch.setattr(HeldOutDraws, "noise_fractions", lambda self, _: np.full(self.values.shape[1:], 0.4))
+    for gain in (0.0, 0.75):
+        monkeypatch.setattr(Pilot, "_gain", lambda *_, gain=gain: np.full(1, gain))
+        priors = [CATALOGUE["medium"], CATALOGUE["informed_noise"]]
+        logs.append(pilot.weigh(priors, TREATMENT, np.random.SeedSequence(1)).calibration.log_factors)
+    assert_allclose(logs[1] - logs[0], 0.5 * np.log(1.0 - 0.75 * 0.4))
