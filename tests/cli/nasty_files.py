@@ -344,7 +344,7 @@ NASTY: dict[str, Nasty] = {
     "truth values": Nasty(csv(a=["true", "FALSE", "True"]), {"a": [True, False, True]}),
     "truth values and a word": Nasty(csv(a=["true", "false", "maybe"] * 3), {"a": ["true", "false", "maybe"] * 3}),
     "a ragged line": Nasty(
-        PLAIN.replace(b"\n5.0,red,5\n", b"\n5.0\n"), refused="line 6 has 1 values, but the header has 3 columns"
+        PLAIN.replace(b"\n5.0,red,5\n", b"\n5.0\n"), refused="line 6 has 1 value, but the header has 3 columns"
     ),
     "two columns of one name": Nasty(b"a,a,y\n1,2,3\n", refused="two columns are named 'a'"),
     "no header": Nasty(b"1,2,3\n4,5,6\n", refused="the first line holds only numbers; expected column names"),

@@ -150,9 +150,9 @@ UNKNOWN = [
 def test_commands_say_what_a_model_does_not_know(csid: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "new.csv").write_text("\n".join(UNKNOWN))
     told = (
-        "column 'town': 2 of 3 rows hold unseen categories, which count as missing: 'Paris' (1), 'ulm' (1, like 'Ulm')",
-        "column 'state': 1 of 3 rows hold unseen categories, which count as missing: 'great' (1)",
-        "column 'area': 1 of 3 rows are beyond the training range 20",
+        "Column 'town': 2 of 3 rows hold unseen categories, which count as missing: 'Paris' (1), 'ulm' (1, like 'Ulm')",
+        "Column 'state': 1 of 3 rows hold unseen categories, which count as missing: 'great' (1)",
+        "Column 'area': 1 of 3 rows are beyond the training range 20",
         "and count as its end: 2035-05-05 (1)",
         "Fit with --normalise-text",
     )
@@ -174,7 +174,7 @@ def test_absent_predictors_are_told(csid: Run, flats: Path, model: Path, tmp_pat
         assert csid(command, model, "new.csv", *more).code == Exit.DATA
         ended = csid(command, model, "new.csv", *more, "--absent-as-missing", "--json")
         assert ended.document["absent"] == ["area", "town"]
-        assert "column 'town': not in the file, and missing in every row." in ended.notes
+        assert "Column 'town': not in the file, and missing in every row." in ended.notes
 
 
 @pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
@@ -217,8 +217,8 @@ def test_very_many_notes_are_cut_short(csid: Run, tmp_path: Path) -> None:
         rows = rows.append_column(f"same {at}", pa.array([at] * 60))
     (tmp_path / "many.csv").write_bytes(as_csv(rows))
     ended = csid("fit", "many.csv", "--target", "rent", "--estimator", "als", "--set", "max_iter=2")
-    assert "column 'same 19' has the same value" in ended.notes
-    assert "column 'same 20' has the same value" not in ended.notes
+    assert "Column 'same 19' has the same value" in ended.notes
+    assert "Column 'same 20' has the same value" not in ended.notes
     assert "… and 10 more such notes." in ended.notes
 
 
@@ -394,9 +394,9 @@ def test_tune_goes_on_where_it_stopped(csid: Run, flats: Path, tmp_path: Path) -
     assert (first["trials"], again.document["trials"]) == (2, 3)
     assert again.document["error"] <= first["error"] <= first["error_of_defaults"]
     assert again.document["error_of_defaults"] == first["error_of_defaults"]
-    assert "trial 0" in csid(*line[:-1], "2", "--trials", "1", "--study", "other").notes
-    assert "trial 2" in again.notes
-    assert "trial 1" not in again.notes
+    assert "Trial 0" in csid(*line[:-1], "2", "--trials", "1", "--study", "other").notes
+    assert "Trial 2" in again.notes
+    assert "Trial 1" not in again.notes
     model: Any = library.load(tmp_path / "flats.csid")
     assert model.rank == again.document["settings"]["rank"]
     refused = csid(*line, "--trials", "3", "--group", "town")

@@ -101,7 +101,7 @@ def test_standard_input_can_be_any_format(name: str, tmp_path: Path, monkeypatch
 BAD = {
     "is empty": "",
     "has no rows": "a,b\n",
-    "line 3 has 1 values, but the header has 2 columns: '3'": "a,b\n1,2\n3\n",
+    "line 3 has 1 value, but the header has 2 columns: '3'": "a,b\n1,2\n3\n",
     "two columns are named 'a'": "a,a\n1,2\n",
     "the first line holds only numbers; expected column names": "1,2\n3,4\n",
     "is not a table": "\0\0\n",

@@ -41,9 +41,9 @@ class Terminal:
         return self._notes
 
     def note(self, text: str) -> None:
-        """Write a message to standard error."""
+        """Write a message to standard error, as a sentence that begins with a capital."""
         if not self.quiet:
-            self._notes.print(printable(text), markup=False)
+            self._notes.print(printable(text[:1].upper() + text[1:]), markup=False)
 
     def note_all(self, texts: Sequence[str]) -> None:
         """Write messages to standard error; of very many, only the first."""

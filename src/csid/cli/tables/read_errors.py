@@ -57,7 +57,8 @@ def _message(text: str, header_lines: int) -> str:
     if match := _RAGGED.search(text):
         row, expected, got, line = match.groups()
         quoted = line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 3] + "..."
-        return f"{_line(row, header_lines)} has {got} values, but the header has {expected} columns: {quoted!r}."
+        values = "1 value" if got == "1" else f"{got} values"
+        return f"{_line(row, header_lines)} has {values}, but the header has {expected} columns: {quoted!r}."
     if "UTF8" in text:
         return f"{text}. If the text is not UTF-8, give its --encoding, such as latin1."
     return f"{text.strip().rstrip('.')}."
