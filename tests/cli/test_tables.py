@@ -123,7 +123,7 @@ def test_the_line_of_a_bad_row_is_found_in_a_large_file(tmp_path: Path) -> None:
     path.write_text("# comment\na,b\n" + "1,2\n" * 30_000 + "1\n" + "1,2\n" * 30_000)
     reading = Reading(columns=["b"])
     for attempt in (lambda: read(str(path), reading), lambda: list(parts(str(path), reading))):
-        with pytest.raises(DataError, match="line 30003 has 1 values"):
+        with pytest.raises(DataError, match="line 30003 has 1 value"):
             attempt()
 
 
