@@ -70,7 +70,7 @@ def test_correlations_are_the_dense_sums_over_rows(problem: Problem, seed: int) 
     main = np.linalg.svd(sums)[2][0]
     assert_allclose(counts, np.maximum(observed, 1.0), rtol=1e-9)
     assert_allclose(np.abs(r), np.abs(sums @ main / counts), rtol=1e-7, atol=1e-9)
-    assert (r @ (sums @ main / counts)) ** 2 == pytest.approx((r @ r) ** 2, abs=1e-12)  # one sign for all
+    assert (r @ (sums @ main / counts)) ** 2 == pytest.approx((r @ r) ** 2, rel=1e-9, abs=1e-12)  # one sign for all
 
 
 def test_the_mean_is_one_slope_for_all_predictors() -> None:
