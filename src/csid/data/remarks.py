@@ -129,7 +129,7 @@ def _on_spellings(column: Column, counts: "Counter[Any]") -> Iterator[str]:
     for value, count in counts.most_common():
         if isinstance(value, str):
             forms[normalised(value)].append(f"{value!r} ({count:,})")
-    several = [alike for alike in forms.values() if len(alike) > 1]
+    several = [same for same in forms.values() if len(same) > 1]
     if several:
         more = f", and {len(several) - 1:,} more such groups" if len(several) > 1 else ""
         yield (
