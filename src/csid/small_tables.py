@@ -22,11 +22,11 @@ class SmallTable(NamedTuple):
     def text(self) -> str:
         """The table in a terminal: words to the left, numbers to the right.
 
-        >>> print(SmallTable("Shares", ("feature", "total"), [("age", 0.51234), ("rooms", 2.0)]).text())
+        >>> print(SmallTable("Shares", ("predictor", "total"), [("age", 0.51234), ("rooms", 2.0)]).text())
         Shares
-        feature  total
-        age      0.512
-        rooms        2
+        predictor  total
+        age        0.512
+        rooms          2
         """
         columns = []
         for name, *cells in zip(self.header, *self.rows, strict=True):

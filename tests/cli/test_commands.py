@@ -163,7 +163,7 @@ def test_commands_say_what_a_model_does_not_know(csid: Run, model: Path, tmp_pat
         assert [part for part in told if part not in ended.notes] == []
         document = csid(command, model, "new.csv", *more, "--json", "-q").document
         assert [each["predictor"] for each in document["unseen"]] == ["area", "town", "state", "built"]
-        assert document["unseen"][1]["values"][1] == {"value": "ulm", "rows": 1, "alike": "Ulm"}
+        assert document["unseen"][1]["values"][1] == {"value": "ulm", "rows": 1, "similar": "Ulm"}
         assert document["unseen"][3]["limits"][0].startswith("2020-01")
 
 

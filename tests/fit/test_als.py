@@ -421,7 +421,7 @@ def test_early_stopping_returns_the_factors_of_the_best_sweep() -> None:
     assert result.status == "early_stopped"
     assert best < len(result.validation) - 1
     assert result.best_sweep == best
-    assert result.score == result.validation[best]
+    assert result.criterion == result.validation[best]
     assert mean_squared_error(LocalSamples(held_out), result.factors) == result.validation[best]
     again = _fit(problem, replace(options, max_iter=best + 1), _start(problem, 4))
     assert_array_equal(result.factors.table, again.factors.table)
@@ -609,7 +609,7 @@ def test_als_recovers_a_product_of_signs_from_a_bias_at_the_mean() -> None:
         factors = _start(problem, 1, seed)
         factors.bias[:] = problem.targets.mean(axis=0)
         results.append(_fit(problem, options, factors))
-    best = min(results, key=lambda result: result.score)
+    best = min(results, key=lambda result: result.criterion)
     assert_allclose(values(every, model_of(best.factors)), signs, atol=1e-6)
 
 

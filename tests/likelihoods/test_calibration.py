@@ -130,13 +130,13 @@ def test_rows_that_are_mostly_something_else_hardly_calibrate() -> None:
     assert fit_calibration(_predictive(means), truth).at(means).min() > 1.3
 
 
-@pytest.mark.parametrize("spread", [0.4, 1.0, 2.5])
-def test_the_spread_of_imputed_draws_is_calibrated_to_the_coverage(spread: float) -> None:
-    """Draws impute standard normal values; those of the rows vary `spread` times as much, about the same noise."""
+@pytest.mark.parametrize("scale", [0.4, 1.0, 2.5])
+def test_deviations_of_imputed_draws_are_calibrated_to_the_coverage(scale: float) -> None:
+    """Draws impute standard normal values; those of the rows vary `scale` times as much, about the same noise."""
     rng = np.random.default_rng(4)
     draws = np.sort(rng.standard_normal((200, 1, 1)), axis=0) * np.ones((1, 20_000, 1))
     predictive = Mixture(draws, np.full((1, 1, 1), 0.1), np.full(200, 1 / 200), Gaussian())
-    truth = spread * rng.standard_normal((20_000, 1)) + 0.1 * rng.standard_normal((20_000, 1))
+    truth = scale * rng.standard_normal((20_000, 1)) + 0.1 * rng.standard_normal((20_000, 1))
     found = fit_imputation_factor(predictive, truth, Calibration.identity(1))
-    assert_allclose(found, spread, rtol=0.1)
+    assert_allclose(found, scale, rtol=0.1)
     assert_allclose(fit_imputation_factor(predictive, truth[:0], Calibration.identity(1)), 1.0)

@@ -17,7 +17,7 @@ Rows = TypeVar("Rows", LabelledRows, FileRows)
 
 
 class TrainingFile(NamedTuple):
-    """A file to fit, and what the command line tells of it."""
+    """A file to fit, and what the command line says about it."""
 
     data: str
     targets: Sequence[str]

@@ -1,4 +1,4 @@
-"""What predict, evaluate and report tell of the cells that a model does not know."""
+"""Notes of predict, evaluate and report on absent columns and on values that the model does not know."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +14,6 @@ def note_unseen(terminal: Terminal, absent: Sequence[str], found: Sequence[Unsee
     """
     terminal.note_all([f"column {name!r}: not in the file, and missing in every row." for name in absent])
     terminal.note_all([f"{each}." for each in sorted(found, key=lambda each: -each.rows)])
-    if any(each.alike for each in found):
+    if any(each.similar for each in found):
         terminal.note("Fit with --normalise-text to merge texts that differ only in case or blanks.")
     return {"absent": list(absent), "unseen": [each.as_json() for each in found]}

@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 from dask.dataframe.dispatch import make_meta
 from dask.delayed import delayed
+from numpy.typing import NDArray
 
 from csid.data.cluster.partitions import in_whole_rows
 from csid.estimators.base import TensorRegressor
+
+Array = NDArray[np.float64]
 
 
 def predicted_lazily(model: TensorRegressor, X: Any) -> Any:
@@ -32,13 +35,13 @@ def _outputs(model: TensorRegressor) -> tuple[int, ...]:
     return () if model.fitted_.one_output else (model.fitted_.n_outputs,)
 
 
-def _predict(X: Any, model: Any) -> Any:
+def _predict(X: Any, model: TensorRegressor) -> Array:
     return model.predict(X) if len(X) else np.empty((0, *_outputs(model)))
 
 
-def _predict_frame(X: Any, model: Any) -> Any:
+def _predict_frame(X: pd.DataFrame, model: TensorRegressor) -> pd.Series | pd.DataFrame:
     return _as_frame(_predict(X, model), X.index)
 
 
-def _as_frame(values: Any, index: Any) -> Any:
+def _as_frame(values: Array, index: pd.Index) -> pd.Series | pd.DataFrame:
     return pd.Series(values, index, name="prediction") if values.ndim == 1 else pd.DataFrame(values, index)

@@ -86,8 +86,8 @@ def _on_target(name: str, y: Array) -> Iterator[str]:
         low, high = values
         yield (
             f"the target {name!r} has two values, {low:.6g} and {high:.6g}: this is classification, which csid does "
-            "not do yet. It is fitted as a number: a prediction is the mean of both by their estimated probabilities, "
-            "and may lie a little outside."
+            "not do yet. It is fitted as a number: a prediction is the mean of both, weighted by their estimated "
+            "probabilities, and can be slightly outside their range."
         )
 
 
@@ -105,8 +105,8 @@ def _on_column(name: str, column: Column, n_rows: int) -> Iterator[str]:
         yield _constant(column, repr(next(iter(counts))), counts.total(), n_rows)
     elif len(counts) >= _FEWEST_ROWS and len(counts) > 0.9 * counts.total():
         yield (
-            f"{column.label} has {len(counts):,} different values in {counts.total():,} rows, and tells nothing about "
-            "new rows: leave it out."
+            f"{column.label} has {len(counts):,} different values in {counts.total():,} rows, too few rows per value "
+            "to learn from: leave it out."
         )
     else:
         yield from _on_spellings(column, counts)
@@ -129,7 +129,7 @@ def _on_spellings(column: Column, counts: "Counter[Any]") -> Iterator[str]:
     for value, count in counts.most_common():
         if isinstance(value, str):
             forms[normalised(value)].append(f"{value!r} ({count:,})")
-    several = [alike for alike in forms.values() if len(alike) > 1]
+    several = [same for same in forms.values() if len(same) > 1]
     if several:
         more = f", and {len(several) - 1:,} more such groups" if len(several) > 1 else ""
         yield (

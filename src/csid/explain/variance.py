@@ -67,7 +67,7 @@ class SobolIndices(Tabular):
             ]
             for n in order
         ]
-        header, note = ["feature", *indices, "strongest pair"], left_out(N, "predictors")
+        header, note = ["predictor", *indices, "strongest pair"], left_out(N, "predictors")
         return SmallTable("Sobol indices: shares of the variance", header, rows, note)
 
 

@@ -119,8 +119,8 @@ def _probabilities(classes: DescribedClasses, cells: Value, missing: Value) -> V
     ]
     lifts, at = LookupTable.of(np.vstack(tables), cells.graph), cells + _starts(classes)[:, None]
 
-    def add(n: Value, scores: Value) -> Value:
-        return scores + lifts.rows(at.then("Gather", n))
+    def add(n: Value, logits: Value) -> Value:
+        return logits + lifts.rows(at.then("Gather", n))
 
     none = cells.total(0).cast(TensorProto.DOUBLE).then("Unsqueeze", np.array([1])) * 0.0
     start, observed = none + np.log(pmf.classes.weights), _where_any(missing.then("Not"), 1)

@@ -152,12 +152,12 @@ class ConditionalModel(Model):
 
     def _probabilities(self, levels: list[int | None]) -> list[float]:
         """Those of the classes, given the observed cells."""
-        scores = self.log_weights
+        logits = self.log_weights
         for mode, level in zip(self.modes, levels):
             if level is not None:
-                scores = [a + b for a, b in zip(scores, mode.logs[mode.bins[level]])]
-        largest = max(scores)
-        likelihoods = [math.exp(score - largest) for score in scores]
+                logits = [a + b for a, b in zip(logits, mode.logs[mode.bins[level]])]
+        largest = max(logits)
+        likelihoods = [math.exp(logit - largest) for logit in logits]
         total = sum(likelihoods)
         return [likelihood / total for likelihood in likelihoods]
 

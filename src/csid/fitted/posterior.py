@@ -94,7 +94,7 @@ class Posterior(Tabular):
     groups : the draws, grouped by their levels; encoding : the union of their levels.
     likelihood : under which they were drawn.
     pmf : joint PMF of the predictors; None for the product of the marginals.
-    imputation_factor : (K,) calibration factor of the spread of the draws at rows with missing cells.
+    imputation_factor : (K,) calibration factor of the deviations of the draws from their mean, in incomplete rows.
     """
 
     groups: tuple[Draws, ...]

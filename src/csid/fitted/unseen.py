@@ -21,7 +21,7 @@ class UnseenValues:
     predictor : its name; rows : how many rows have such a value, of n_rows.
     values : the most common ones, with the number of their rows; n_values : how many different ones there are.
     limits : of a number or date, the smallest and the largest training value; None of a category.
-    alike : of those in `values`, the known category that differs only in case or blanks.
+    similar : of those in `values`, the known category that differs only in case or blanks.
     """
 
     predictor: str
@@ -30,7 +30,7 @@ class UnseenValues:
     values: dict[Any, int]
     n_values: int
     limits: tuple[Any, Any] | None
-    alike: dict[str, str]
+    similar: dict[str, str]
 
     def __str__(self) -> str:
         listed = ", ".join(f"{_shown(value)} ({self._remark(value)})" for value in self.values)
@@ -42,13 +42,13 @@ class UnseenValues:
         return f"{rows} are beyond the training range {low} to {high}, and count as its end: {listed}{more}"
 
     def _remark(self, value: Any) -> str:
-        like = f", like {self.alike[value]!r}" if value in self.alike else ""
+        like = f", like {self.similar[value]!r}" if value in self.similar else ""
         return f"{self.values[value]:,}{like}"
 
     def as_json(self) -> dict[str, Any]:
         """For JSON, whose objects have text keys only."""
         values = [
-            {"value": value, "rows": count} | ({"alike": self.alike[value]} if value in self.alike else {})
+            {"value": value, "rows": count} | ({"similar": self.similar[value]} if value in self.similar else {})
             for value, count in self.values.items()
         ]
         return {
@@ -89,11 +89,11 @@ class UnseenCounter:
         if isinstance(mode, OrdinalMode):
             limits = None if mode.words or mode.limits is None else tuple(map(mode.value_of, mode.limits))
             values = {value if isinstance(value, str) else mode.value_of(value): m for value, m in common.items()}
-            alike = _alike(values, mode.words)
+            similar = _similar(values, mode.words)
         else:
             limits, values = None, common
-            alike = _alike(values, mode.categories)
-        return UnseenValues(mode.name, rows, self.n_rows, values, len(counts), limits, alike)
+            similar = _similar(values, mode.categories)
+        return UnseenValues(mode.name, rows, self.n_rows, values, len(counts), limits, similar)
 
 
 def _unseen(mode: Mode, column: Column) -> "Counter[Any]":
@@ -114,7 +114,7 @@ def _without(counts: "Counter[Any]", known: tuple[Any, ...]) -> "Counter[Any]":
     return counts
 
 
-def _alike(values: dict[Any, int], known: tuple[Any, ...]) -> dict[str, str]:
+def _similar(values: dict[Any, int], known: tuple[Any, ...]) -> dict[str, str]:
     """For unseen texts, the known text that differs only in case or blanks."""
     forms = {normalised(text): text for text in known if isinstance(text, str)}
     texts = {value: normalised(value) for value in values if isinstance(value, str)}

@@ -80,7 +80,7 @@ class ALSResult:
     validation: list[float] = field(default_factory=list)
 
     @property
-    def score(self) -> float:
+    def criterion(self) -> float:
         """The held-out error or else the objective, to compare starts. Lower is better."""
         return (self.validation or self.objective)[self.best_sweep]
 
@@ -162,15 +162,15 @@ def fit_als(
         if held_out is not None:
             result.validation.append(held_out)
         run.on_sweep(value, held_out)
-        score = value if held_out is None else held_out
-        if not np.isfinite(score):
+        criterion = value if held_out is None else held_out
+        if not np.isfinite(criterion):
             raise NumericalError(
                 f"the objective became {value} in sweep {sweep_number + 1}: the products of factors overflow. "
                 "Raise `ridge` or `smoothness`, or lower `rank`."
             )
-        unimproved = 0 if score < best * (1.0 - options.tol) else unimproved + 1
-        if score < best:
-            best, result.best_sweep = score, sweep_number
+        unimproved = 0 if criterion < best * (1.0 - options.tol) else unimproved + 1
+        if criterion < best:
+            best, result.best_sweep = criterion, sweep_number
             if held_out is not None:
                 result.factors = factors.copy()
         if unimproved >= options.n_iter_no_change:

@@ -94,7 +94,7 @@ def fit_ensemble(
                     pool.shutdown(cancel_futures=True)
                     raise
     grouped = np.arange(len(jobs)).reshape(options.members, options.starts)
-    best = [min(row.tolist(), key=lambda job: results[job].score) for row in grouped]
+    best = [min(row.tolist(), key=lambda job: results[job].criterion) for row in grouped]
     keeps_sums = options.by_blocks and options.members == 1 and not options.likelihood.augmented
     return Fits([results[job] for job in best], ensemble.passes[0][best[0]].running if keeps_sums else None)
 

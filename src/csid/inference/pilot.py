@@ -72,7 +72,7 @@ class PilotResult(NamedTuple):
     """The result of a pilot, for standardised targets.
 
     weights : (S,) stacking weights of the priors; error : (K,) held-out mean squared error, if known.
-    imputation_factor : (K,) calibration factor of the spread of the draws at rows with missing cells.
+    imputation_factor : (K,) calibration factor of the deviations of the draws from their mean, in incomplete rows.
     accuracy : of the stacked predictions of the pilot, if it had held-out rows.
     """
 

@@ -25,7 +25,7 @@ _HELD_OUT = 0.2
 _LEAST_MASS = 1e-9
 
 
-class Search(NamedTuple):
+class PMFSearch(NamedTuple):
     """The hyperparameters to try, and the most rows to choose them by and to fit them to.
 
     failures : ranks in a row without improvement after which the search for the rank ends.
@@ -40,13 +40,13 @@ class Search(NamedTuple):
     rows_to_fit: int
     numbers: float = np.inf
 
-    def on(self, bins: int) -> "Search":
+    def on(self, bins: int) -> "PMFSearch":
         """The search for PMFs over this number of bins in all."""
         return self._replace(ranks=tuple(rank for rank in self.ranks if rank * bins <= self.numbers))
 
 
-_THOROUGH = Search((0, 1, 2, 4, 8), (2, 4, 8, 16, 32, 64, 128), (10.0, 50.0), 2, 10_000, 100_000)
-_QUICK = Search((0, 2, 8), (8, 32, 128), (50.0,), 1, 4_000, 20_000, 1 << 18)
+_THOROUGH = PMFSearch((0, 1, 2, 4, 8), (2, 4, 8, 16, 32, 64, 128), (10.0, 50.0), 2, 10_000, 100_000)
+_QUICK = PMFSearch((0, 2, 8), (8, 32, 128), (50.0,), 1, 4_000, 20_000, 1 << 18)
 """Where no training cell is missing, the fit itself does not need the classes; new rows may."""
 
 
@@ -162,7 +162,7 @@ class ClassOptions(NamedTuple):
         return ClassPrior.one_factor(bins, loadings, self.rank, self.factor_rows)
 
 
-def _most_likely(likelihood: Callable[[ClassOptions], float], search: Search, rank: int | None) -> ClassOptions:
+def _most_likely(likelihood: Callable[[ClassOptions], float], search: PMFSearch, rank: int | None) -> ClassOptions:
     """The options with the highest likelihood of held-out rows; one class if none beats independent predictors."""
     trial_rank = _RANK_FOR_BANDWIDTH if rank is None else rank
     bandwidth = max(search.bandwidths, key=lambda bandwidth: likelihood(ClassOptions(trial_rank, bandwidth)))
@@ -172,7 +172,7 @@ def _most_likely(likelihood: Callable[[ClassOptions], float], search: Search, ra
     return max(candidates, key=lambda options: likelihood(options) if options.rank > 1 else 0.0)
 
 
-def _best_rank(likelihood: Callable[[int], float], search: Search) -> int:
+def _best_rank(likelihood: Callable[[int], float], search: PMFSearch) -> int:
     """The rank with the highest likelihood of held-out rows."""
     best, value, failures = 1, 0.0, 0  # zero is the likelihood of independent predictors
     for rank in search.ranks:

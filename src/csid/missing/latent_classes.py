@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from csid._kernels.class_scores import ClassTables, expect_classes, fill_logits
+from csid._kernels.class_logits import ClassTables, expect_classes, fill_logits
 from csid._kernels.threads import Workers, row_parts
 
 Array = NDArray[np.float64]

@@ -153,7 +153,7 @@ def quantiles_of_draws(n_draws: int, n_modes: int, seed: int = 0) -> Array:
 class Imputation(NamedTuple):
     """What missing cells are imputed from.
 
-    factor : (K,) or (1,), the calibration factor of the spread of the draws at incomplete rows.
+    factor : (K,) or (1,), the calibration factor of the deviations of the draws from their mean, in incomplete rows.
     seed : of the quantiles at which draws impute.
     """
 

@@ -52,7 +52,7 @@ def factor_curves(
     fitted = fitted_model(model)
     k, _ = output_of(fitted, output)
     if not 1 <= components <= len(SERIES):
-        raise ValueError(f"components={components}: give 1 to {len(SERIES)}, since more curves look alike.")
+        raise ValueError(f"components={components}: give 1 to {len(SERIES)}, since more curves cannot be told apart.")
     draw, title = _draw_shown(fitted, draw)
     found = uniqueness(fitted, draw=draw)
     weights = of_output(fitted, found.weights, k)
