@@ -307,7 +307,7 @@ def test_an_interrupt_while_rows_are_read_changes_nothing(kind: str, again: bool
 @pytest.mark.parametrize("kind", ["bayesian", "bayesian, warm start", "bayesian, several priors"])
 def test_a_warning_that_is_an_error_changes_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = fitted(kind)
-    monkeypatch.setattr("csid.estimators.bayesian._LARGEST_DRIFT", -1.0)
+    monkeypatch.setattr("csid.estimators.sampling._LARGEST_DRIFT", -1.0)
     with left_as_it_was(model), warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         with pytest.raises(ConvergenceWarning, match="may not have converged"):

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from csid.data.out_of_core import Batches, ParquetRows
     from csid.data.remarks import remarks
     from csid.estimators.bayesian import BayesianCSIDRegressor, Uncertainty
+    from csid.estimators.bayesian_classifier import BayesianCSIDClassifier
     from csid.estimators.least_squares import CSIDRegressor
     from csid.estimators.loading import load
     from csid.explain.identifiability import Identifiability, identifiability
@@ -18,6 +19,7 @@ __version__ = version("csid")
 
 __all__ = [
     "Batches",
+    "BayesianCSIDClassifier",
     "BayesianCSIDRegressor",
     "CSIDRegressor",
     "Identifiability",
@@ -32,6 +34,7 @@ __all__ = [
 
 _HOMES = {
     "Batches": "csid.data.out_of_core",
+    "BayesianCSIDClassifier": "csid.estimators.bayesian_classifier",
     "BayesianCSIDRegressor": "csid.estimators.bayesian",
     "CSIDRegressor": "csid.estimators.least_squares",
     "Identifiability": "csid.explain.identifiability",

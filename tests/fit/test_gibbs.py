@@ -349,7 +349,7 @@ def test_draw_bias_and_noise(problem: Problem, rank: int, merged: bool, seed: in
     model, alpha, s = model_of(state.factors), state.alpha.copy(), problem.weights
     M, rest = s.sum(), problem.targets - values(problem, model._replace(bias=np.zeros(problem.n_outputs)))
     found = gibbs.draw_bias(LocalSamples(problem), state, rng)
-    parameters = Gaussian(GammaPrior(1.5, 0.2)).draw(found, problem.n_observations, rng)
+    parameters = Gaussian(GammaPrior(1.5, 0.2)).draw({}, found, problem.n_observations, rng)
     noise = np.array([0.7, -1.1, 0.4])[: problem.n_outputs]
     bias = s @ rest / M + noise / np.sqrt(alpha * M)
     squares = s @ (rest - bias) ** 2 + problem.within
@@ -861,9 +861,9 @@ def test_the_count_of_rows_enters_the_noise_and_not_the_sum_of_their_working_wei
     problem = build_problem(0, levels=(3, 2), rows=9, weighted=True)
     draw, counts = StudentT.draw, []
 
-    def watched(self: StudentT, squares: Array, n_observations: float, rng: np.random.Generator) -> dict[str, Array]:
+    def watched(self: StudentT, parameters: Any, squares: Array, n_observations: float, rng: Any) -> dict[str, Array]:
         counts.append(n_observations)
-        return draw(self, squares, n_observations, rng)
+        return draw(self, parameters, squares, n_observations, rng)
 
     monkeypatch.setattr(StudentT, "draw", watched)
     _run(problem, Sweeps(0, 3), likelihood=StudentT())

@@ -152,7 +152,7 @@ def test_values_of_draws_average_to_the_expectation(joint: bool) -> None:
     fold = treatment.encoder(replace(table, X=X))(CATALOGUE["medium"])
     chain = random_chain(fold.train, 4)
     rows, workers = fold.train, Workers()
-    values = values_at(rows.cells, [chain], fold, 0)
+    values = values_at(rows.cells, [chain], fold, Gaussian(), 0)
     each = np.array([expected_values(rows.cells, draw.factors, fold.pmf, workers) for draw in chain.draws])
     assert_allclose(values.mean(axis=0), each.mean(axis=0), rtol=1e-9)
     plain = np.array([values_of_rows(rows.cells, draw.factors, workers) for draw in chain.draws])

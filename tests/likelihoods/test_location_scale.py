@@ -148,7 +148,7 @@ def test_the_precision_is_drawn_given_the_residuals(likelihood: LocationScale) -
     """Gamma prior times the likelihood of normal residuals: by the parameters that are asked for, and by quadrature."""
     likelihood = type(likelihood)(GammaPrior(1.5, np.array([0.2, 0.7])))
     squares, n, rng = np.array([3.0, 40.0]), 9.0, Scripted()
-    drawn = likelihood.draw(squares, n, rng)
+    drawn = likelihood.draw({}, squares, n, rng)
     ((shape, scale),) = rng.gammas
     assert shape == 1.5 + 4.5
     assert_allclose(1.0 / scale, [0.2 + 1.5, 0.7 + 20.0])
@@ -156,7 +156,7 @@ def test_the_precision_is_drawn_given_the_residuals(likelihood: LocationScale) -
     alpha = np.linspace(1e-9, 40.0, 200_001)
     density = alpha**0.5 * np.exp(-0.2 * alpha) * alpha**4.5 * np.exp(-0.5 * alpha * 3.0)
     cdf = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
-    many = [likelihood.draw(squares, n, rng)["alpha"][0] for rng in [np.random.default_rng(0)] for _ in range(5000)]
+    many = [likelihood.draw({}, squares, n, rng)["alpha"][0] for rng in [np.random.default_rng(0)] for _ in range(5000)]
     assert kstest(many, lambda at: np.interp(at, alpha, cdf / cdf[-1])).pvalue > 0.01
 
 
@@ -165,13 +165,14 @@ def test_an_informed_prior_expects_the_error(likelihood: LocationScale) -> None:
     """All the more, the more rows it is worth; the shape of the noise stays."""
     error, squares = np.array([0.25, 4.0]), np.array([100.0, 100.0])
     informed = likelihood.with_noise_prior(error, 1e7)
-    assert_allclose(informed.draw(squares, 50.0, Scripted())["alpha"], 1.0 / error, rtol=1e-4)
+    assert_allclose(informed.draw({}, squares, 50.0, Scripted())["alpha"], 1.0 / error, rtol=1e-4)
     weak = likelihood.with_noise_prior(error, 1e-7)
-    assert_allclose(weak.draw(squares, 50.0, Scripted())["alpha"], 0.5, rtol=1e-4)
-    assert likelihood.with_noise_prior(np.zeros(2), 5.0).draw(np.zeros(2), 10.0, Scripted())["alpha"].max() < np.inf
+    assert_allclose(weak.draw({}, squares, 50.0, Scripted())["alpha"], 0.5, rtol=1e-4)
+    assert likelihood.with_noise_prior(np.zeros(2), 5.0).draw({}, np.zeros(2), 10.0, Scripted())["alpha"].max() < np.inf
     assert replace(informed, precision_prior=likelihood.precision_prior) == likelihood
     assert (
-        likelihood.draw(squares, 50.0, Scripted())["alpha"][0] == likelihood.draw(squares, 50.0, Scripted())["alpha"][1]
+        likelihood.draw({}, squares, 50.0, Scripted())["alpha"][0]
+        == likelihood.draw({}, squares, 50.0, Scripted())["alpha"][1]
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from csid._kernels.compiled import inner, kernel
 from csid._kernels.positions import position
+from csid._kernels.random_numbers import start_of_row, uniform
 from csid._kernels.simd import WIDTH, load, mul, mul_add, splat, splat_like, store, sub, total
 
 _TRIES = 8
@@ -62,21 +63,6 @@ class PMFTables(NamedTuple):
     bins: Any
     cumulative: Any
     offsets: Any
-
-
-@inner
-def _mixed(z: Any) -> Any:
-    """SplitMix64 (Steele, Lea and Flood 2014): random bits from a counter."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@inner
-def _uniform(counter: Any) -> float:
-    """A number from [0, 1); the counter (1,) is advanced."""
-    counter[0] += np.uint64(0x9E3779B97F4A7C15)
-    return float(_mixed(counter[0]) >> np.uint64(11)) * 2.0**-53
 
 
 @inner
@@ -166,7 +152,7 @@ def draw_cells(cells: Any, incomplete: Any, likelihood: Any, factors: Any, pmf: 
     counter = np.empty(1, np.uint64)
     for j in range(part[0], part[1]):
         m = rows[j]
-        counter[0] = _mixed(seed + np.uint64(m) * np.uint64(0xD1342543DE82EF95))
+        counter[0] = start_of_row(seed, m)
         for g in range(0, S, WIDTH):
             store(before, splat(1.0), g)
         for n in range(N):
@@ -176,14 +162,14 @@ def draw_cells(cells: Any, incomplete: Any, likelihood: Any, factors: Any, pmf: 
         _sum_up(logits[j], summed[0])
         for one in range(_TRIES + 1):
             if one > 0:
-                r = _first_above(summed, 0, 0, R, _uniform(counter))
+                r = _first_above(summed, 0, 0, R, uniform(counter))
                 for n in range(N):
                     if observed[n, m] == levels[n]:
                         C = lift_offsets[n + 1] - lift_offsets[n]
-                        c = _first_above(of_classes, r, lift_offsets[n], lift_offsets[n + 1], _uniform(counter))
+                        c = _first_above(of_classes, r, lift_offsets[n], lift_offsets[n + 1], uniform(counter))
                         first = edges[lift_offsets[n] + c]
                         last = edges[lift_offsets[n] + c + 1] if c < C - 1 else levels[n]
-                        tried[one, n] = _level_in(cumulative, first, last, offsets[n], _uniform(counter))
+                        tried[one, n] = _level_in(cumulative, first, last, offsets[n], uniform(counter))
             for g in range(0, S, WIDTH):
                 store(after, load(before, g), g)
             for n in range(N):
@@ -199,7 +185,7 @@ def draw_cells(cells: Any, incomplete: Any, likelihood: Any, factors: Any, pmf: 
                 residual = targets[m, k] - bias[k] - total(s)
                 error += alpha[k] * residual * residual
             of_try[one] = -0.5 * weights[m] * error
-        one = _pick(of_try, _uniform(counter))
+        one = _pick(of_try, uniform(counter))
         for n in range(N):
             if observed[n, m] == levels[n]:
                 codes[n, m] = tried[one, n]
@@ -210,7 +196,7 @@ def draw_cells(cells: Any, incomplete: Any, likelihood: Any, factors: Any, pmf: 
                 lift = lifts[lift_offsets[n] + bins[offsets[n] + codes[n, m]]]
                 for r in range(R):
                     of_class[r] += lift[r]
-        r = _pick(of_class, _uniform(counter))
+        r = _pick(of_class, uniform(counter))
         for g in range(0, S, WIDTH):
             store(after, splat(1.0), N * S + g)
             store(before, splat(1.0), g)
@@ -227,7 +213,7 @@ def draw_cells(cells: Any, incomplete: Any, likelihood: Any, factors: Any, pmf: 
                 for c in range(C):
                     first = edges[lift_offsets[n] + c]
                     last = edges[lift_offsets[n] + c + 1] if c < C - 1 else levels[n]
-                    u = _uniform(counter)
+                    u = uniform(counter)
                     mass = cumulative[offsets[n] + last] - cumulative[offsets[n] + first]
                     if last <= first or mass <= 0.0:
                         of_bin[c] = -np.inf
@@ -242,7 +228,7 @@ def draw_cells(cells: Any, incomplete: Any, likelihood: Any, factors: Any, pmf: 
                         residual = targets[m, k] - bias[k] - total(s)
                         error += alpha[k] * residual * residual
                     of_bin[c] = np.log(mass) + lifts[lift_offsets[n] + c, r] - 0.5 * weights[m] * error
-                codes[n, m] = candidate[_pick(of_bin[:C], _uniform(counter))]
+                codes[n, m] = candidate[_pick(of_bin[:C], uniform(counter))]
             _multiply_row(cells, factors, n, m, before, 0, before, 0)
 
 

@@ -51,8 +51,10 @@ def accuracy_lines(document: Mapping[str, Any]) -> list[str]:
 
 def _accuracy(model: "BayesianCSIDRegressor") -> dict[str, dict[str, float]] | None:
     """Metrics by target; None if the fit had no pilot."""
+    from csid.fitted.accuracy import Accuracy
+
     found = model.accuracy_
-    if found is None:
+    if not isinstance(found, Accuracy):
         return None
     metrics = {"r2": found.r2, "rmse": found.rmse, "coverage": found.coverage}
     return {

@@ -14,15 +14,15 @@ from csid.dask.prediction import predicted_lazily
 from csid.data.cluster.cluster import Cluster
 from csid.data.cluster.partitions import PartitionColumns, Partitions, in_whole_rows, is_lazy, pieces
 from csid.data.cluster.table import ClusterTable, WantedTable
-from csid.estimators.base import OpenedTable, OpenOptions, TensorRegressor, TrainingData
+from csid.estimators.base import OpenedTable, OpenOptions, TensorEstimator, TrainingData, as_given
 from csid.fitted.columns import Columns
 from csid.fitted.unseen import UnseenCounter, UnseenValues
 
 
-class OnDask(TensorRegressor):
+class OnDask(TensorEstimator):
     """An estimator for Dask collections, with the parameters of a local estimator and `client`."""
 
-    local: ClassVar[type[TensorRegressor]]
+    local: ClassVar[type[TensorEstimator]]
     client: Client | None
     random_state: Any
 
@@ -97,10 +97,15 @@ class OnDask(TensorRegressor):
         columns = self._columns_of(partitions.columns, options)
         with Cluster(self.client) as cluster:
             partitions = partitions.weighted(cluster, self.weights)
-            merged = not self._likelihood().augmented
+            reader = options.reader or self._target_reader(cluster.compute(piece) for piece in partitions.targets)
+            partitions = replace(partitions, columns=replace(partitions.columns, reader=reader))
+            merged = not self._likelihood(reader).augmented
             units = options.units_for(partitions.columns.outputs)
+            if units is None and not reader.standardised:
+                units = as_given(partitions.columns.outputs)
             wanted = WantedTable(columns.labels, self._flags(columns), merged, units)
-            yield OpenedTable(ClusterTable.of(cluster, partitions, wanted, options.rng, options.hold_out), columns)
+            table = ClusterTable.of(cluster, partitions, wanted, options.rng, options.hold_out)
+            yield OpenedTable(table, columns, reader)
 
     def _columns_of(self, found: PartitionColumns, options: OpenOptions) -> Columns:
         if options.columns is None:

@@ -11,12 +11,12 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from csid.data.cluster.partitions import in_whole_rows
-from csid.estimators.base import TensorRegressor
+from csid.estimators.base import TensorEstimator
 
 Array = NDArray[np.float64]
 
 
-def predicted_lazily(model: TensorRegressor, X: Any) -> Any:
+def predicted_lazily(model: TensorEstimator, X: Any) -> Any:
     """Predictions for a Dask DataFrame as a Series, or a DataFrame with several outputs; for an Array as an Array."""
     X = in_whole_rows(X)
     outputs = _outputs(model)
@@ -30,16 +30,16 @@ def predicted_lazily(model: TensorRegressor, X: Any) -> Any:
     return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
-def _outputs(model: TensorRegressor) -> tuple[int, ...]:
+def _outputs(model: TensorEstimator) -> tuple[int, ...]:
     """The shape of a prediction without its rows."""
     return () if model.fitted_.one_output else (model.fitted_.n_outputs,)
 
 
-def _predict(X: Any, model: TensorRegressor) -> Array:
+def _predict(X: Any, model: TensorEstimator) -> Array:
     return model.predict(X) if len(X) else np.empty((0, *_outputs(model)))
 
 
-def _predict_frame(X: pd.DataFrame, model: TensorRegressor) -> pd.Series | pd.DataFrame:
+def _predict_frame(X: pd.DataFrame, model: TensorEstimator) -> pd.Series | pd.DataFrame:
     return _as_frame(_predict(X, model), X.index)
 
 

@@ -55,7 +55,7 @@ class Problem:
 
     cells : the encoded predictors of the rows.
     weights : (M,) positive weights, the tensor W of Eq. (6) once repeated cells are merged.
-    targets : (M, K) working targets, the tensor Y of Eq. (6).
+    targets : (M, K) working targets, the tensor Y of Eq. (6); or the targets (M, T) that a likelihood makes them of.
     ordered : (N,) the number of ordered levels, which come first; 0 for a category.
     marginals : N arrays p_n (I_n,), the rank-one PMF.
     within : (K,) sums of squares within merged cells, constant in the factors.
@@ -164,9 +164,9 @@ class Problem:
 
     def as_working(self, targets: Array, weights: Array) -> "Problem":
         """The same observations with the working targets and weights of a likelihood."""
-        if weights is self.weights:
-            return self if targets is self.targets else self.with_targets(targets)
-        return replace(self, targets=targets, weights=weights, given_weight=self.n_observations)
+        if weights is not self.weights:
+            return replace(self, targets=targets, weights=weights, within=np.zeros(1), given_weight=self.n_observations)
+        return self if targets is self.targets else self.with_targets(targets)
 
     def reduced_by_gaps(self, factors: Array, sample_weights: Array) -> "Problem":
         """The same rows with weights multiplied by (M,) factors, because missing cells add to their variance."""
@@ -182,6 +182,8 @@ class Problem:
         _ = self.roots, self.total_weight
         other = copy(self)
         object.__setattr__(other, "targets", targets)
+        if targets.shape != self.targets.shape:
+            object.__setattr__(other, "within", np.zeros(1))
         return other
 
     def __copy__(self) -> "Problem":

@@ -4,7 +4,7 @@ Least squares and the sampler read sums, not rows. Rows in the memory of this pr
 `LocalSamples`; a cluster computes the same sums over blocks of rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
@@ -27,12 +27,17 @@ class RowLikelihood(Protocol):
     """The methods of a likelihood that act on single rows. See `csid.likelihoods.Likelihood`."""
 
     augmented: ClassVar[bool]
+    latent: ClassVar[bool]
 
     def working(
         self, targets: Array, weights: Array, eta: Array, parameters: Parameters, rng: np.random.Generator | None
     ) -> tuple[Array, Array]: ...
 
     def losses(self, targets: Array, eta: Array, parameters: Parameters) -> Array: ...
+
+    def deviations(
+        self, targets: Array, eta: Array, variances: Array, parameters: Parameters, rng: np.random.Generator
+    ) -> Array: ...
 
 
 class RowSums(Protocol):
@@ -75,6 +80,9 @@ class Samples(RowSums, Protocol):
     def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
         """Weighted sum of the losses of all rows."""
 
+    def loss_at(self, likelihood: RowLikelihood, factors: Factors) -> Callable[[Parameters], float]:
+        """The loss as a function of the likelihood's own parameters."""
+
 
 class HeldOutSamples(Samples, Protocol):
     """Samples that are not in this process, together with their held-out rows."""
@@ -108,6 +116,10 @@ class LocalSamples:
             self.problem, likelihood, values_of_rows(self.problem.cells, factors, self.workers), parameters
         )
 
+    def loss_at(self, likelihood: RowLikelihood, factors: Factors) -> Callable[[Parameters], float]:
+        eta = values_of_rows(self.problem.cells, factors, self.workers)
+        return lambda parameters: loss_of_rows(self.problem, likelihood, eta, parameters)
+
     def sums_by_mode(self, factors: Factors) -> Iterator[tuple[int, LevelSums]]:
         for k, outside, modes in partial_products(self.problem, factors, self.workers):
             yield k, level_sums(self.problem, factors, k, outside, modes, self.workers)
@@ -139,7 +151,7 @@ def working_problem(
         eta = values_of_rows(problem.cells, factors, workers)
         if gaps is not None and rng is not None:
             rows = gaps.rows
-            eta[rows] += gaps.drawn(problem.targets[rows] - eta[rows], parameters["alpha"], rng)
+            eta[rows] += likelihood.deviations(problem.targets[rows], eta[rows], gaps.variances, parameters, rng)
         working = problem.as_working(*likelihood.working(problem.targets, problem.weights, eta, parameters, rng))
     if gaps is None:
         return working

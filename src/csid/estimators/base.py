@@ -1,7 +1,7 @@
 """The base of all estimators: opening a table for a fit, and reading the fitted model."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -20,14 +19,14 @@ from csid.data.checks import (
     categorical_flags,
     check_cells,
     check_table,
-    check_targets,
     check_weights,
     number_of_rows,
     target_names,
 )
-from csid.data.out_of_core import Encoder, RowBatches, open_rows, roles_of, row_batches
+from csid.data.out_of_core import Encoder, RowBatches, RowChecks, open_rows, roles_of, row_batches
 from csid.data.out_of_core.table import DiskTable
 from csid.data.table import LocalTable, Table, TableHeader, centre_and_scale, draw_held_out
+from csid.data.targets import TargetReader
 from csid.data.weights import WeightMeaning, WeightTotals
 from csid.encoding import Encoding, Interpolation
 from csid.encoding.modes import MOST_LEVELS
@@ -38,7 +37,7 @@ from csid.fitted.model import FittedModel
 from csid.fitted.schema import Schema
 from csid.fitted.summary import summary_table
 from csid.fitted.unseen import UnseenValues
-from csid.likelihoods import Likelihood, likelihood_of
+from csid.likelihoods import Likelihood
 from csid.missing.joint_pmf import JointPMF
 from csid.tensor.cpd import CPD
 
@@ -78,13 +77,14 @@ class OpenOptions(NamedTuple):
 
     rng : draws the held-out rows.
     hold_out : function from the number of rows to the number to hold out; None to hold out none.
-    columns, units : of an earlier fit that is continued; None for a new fit.
+    columns, units, reader : of an earlier fit that is continued; None for a new fit.
     """
 
     rng: np.random.Generator
     hold_out: HoldOut | None = None
     columns: Columns | None = None
     units: Units | None = None
+    reader: TargetReader | None = None
 
     def units_for(self, n_outputs: int) -> Units | None:
         """Centre and scale of the targets in the earlier fit, if any. It must have the same number of outputs."""
@@ -97,10 +97,11 @@ class OpenOptions(NamedTuple):
 
 
 class OpenedTable(NamedTuple):
-    """Checked rows, and their columns."""
+    """Checked rows, their columns, and how their targets are read."""
 
     table: Table
     columns: Columns
+    reader: TargetReader
 
 
 class _FittedTable:
@@ -116,8 +117,8 @@ class _FittedTable:
         return f'<div class="estimator-table">{summary_table(self._fitted).html()}</div>'
 
 
-class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A regressor that stores everything it has fitted in `fitted_`, a `FittedModel`."""
+class TensorEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that stores everything it has fitted in `fitted_`, a `FittedModel`."""
 
     fitted_: FittedModel
     levels: int | Literal["auto"]
@@ -280,13 +281,6 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         write_report(self, path, X, y, title=title, targets=targets)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions; with several outputs, its mean over them."""
-        predicted = np.asarray(self.predict(X))
-        targets = check_targets(y, len(predicted)).reshape(predicted.shape)
-        unit = np.exp2(np.frexp(np.abs(targets).max())[1])  # R² has none, and squares then are floats
-        return float(r2_score(targets / unit, predicted / unit, sample_weight=sample_weight))
-
     # --- opening rows for a fit -----------------------------------------------------------------------------------
 
     @contextmanager
@@ -301,7 +295,8 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _in_memory(self, given: TrainingData, options: OpenOptions) -> OpenedTable:
         X, columns, n_rows = self._checked_columns(given.X, target_names(given.y), options, min_rows=2)
-        y = check_targets(given.y, n_rows)
+        reader = options.reader or self._target_reader([given.y])
+        y = reader.read(given.y, n_rows)
         weights = check_weights(given.sample_weight, n_rows)
         unit = WeightTotals.of(weights).unit(self.weights)
         weights = unit.of(weights)
@@ -313,9 +308,12 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         wanted = 0 if options.hold_out is None else options.hold_out(len(positive))
         held_out = draw_held_out(len(positive), wanted, options.rng) if wanted else np.empty(0, np.intp)
         train = np.setdiff1d(np.arange(len(positive)), held_out) if wanted else slice(None)
-        centre, scale = options.units_for(targets.shape[1]) or centre_and_scale(targets[train], weights[train])
-        header = TableHeader(columns.labels, self._flags(columns), centre, scale, y.ndim == 1, unit)
-        return OpenedTable(LocalTable(X, header.standardised(targets), weights, header, held_out), columns)
+        units = options.units_for(targets.shape[1])
+        if units is None:
+            as_they_are = as_given(targets.shape[1])
+            units = centre_and_scale(targets[train], weights[train]) if reader.standardised else as_they_are
+        header = TableHeader(columns.labels, self._flags(columns), *units, y.ndim == 1, unit)
+        return OpenedTable(LocalTable(X, header.standardised(targets), weights, header, held_out), columns, reader)
 
     @contextmanager
     def _in_batches(self, given: RowBatches, options: OpenOptions) -> Iterator[OpenedTable]:
@@ -334,11 +332,20 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             roles = roles_of(rows.n_rows, positive[train], positive[held_out])
             open_bar = partial(row_progress, bool(self.verbose), rows.n_rows, "rows read")
             unit = rows.totals.unit(self.weights)
-            encoder = Encoder(rows, roles, unit, lambda X: columns.checked(X)[0], self._threads(), open_bar)
+            reader = options.reader or self._target_reader(batch.y for batch in rows.given.batches())
+            checks = RowChecks(lambda X: columns.checked(X)[0], reader)
+            encoder = Encoder(rows, roles, unit, checks, self._threads(), open_bar)
             survey = encoder.survey(columns.labels, self._flags(columns))
-            units = options.units_for(len(survey.moments.mean)) or survey.moments.centre_and_scale()
+            units = options.units_for(len(survey.moments.mean))
+            if units is None:
+                as_they_are = as_given(len(survey.moments.mean))
+                units = survey.moments.centre_and_scale() if reader.standardised else as_they_are
             header = TableHeader(columns.labels, self._flags(columns), *units, survey.one_output, unit)
-            yield OpenedTable(DiskTable(encoder, survey, header), columns)
+            yield OpenedTable(DiskTable(encoder, survey, header), columns, reader)
+
+    def _target_reader(self, parts: Iterable[Any]) -> TargetReader:
+        """How the targets of a new fit are read. parts : the targets y of all rows, part by part."""
+        raise NotImplementedError
 
     def _checked_columns(
         self, X: Any, targets: tuple[str, ...], options: OpenOptions, min_rows: int
@@ -353,8 +360,9 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _flags(self, columns: Columns) -> list[bool | None]:
         return categorical_flags(self.categorical_features, columns.labels)
 
-    def _likelihood(self) -> Likelihood:
-        return likelihood_of(self.likelihood)
+    def _likelihood(self, reader: TargetReader) -> Likelihood:
+        """The likelihood of a fit to targets that are read like this."""
+        raise NotImplementedError
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
@@ -367,5 +375,9 @@ class TensorRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
-        tags.target_tags.multi_output = True
         return tags
+
+
+def as_given(columns: int) -> Units:
+    """Centre and scale of targets that are not standardised."""
+    return np.zeros(columns), np.ones(columns)

@@ -17,6 +17,7 @@ from csid.data.checks import check_both_given, check_targets, check_weights, smo
 from csid.data.problem import Problem
 from csid.data.samples import HeldOutSamples
 from csid.data.table import EncodedTable, LocalTable, Table, TableHeader, present, problem_of
+from csid.data.targets import NumericTargets
 from csid.data.weights import WeightMeaning
 from csid.encoding import Encoding, Interpolation, Levels, Missing
 from csid.encoding.columns import any_missing
@@ -26,10 +27,10 @@ from csid.estimators.base import (
     HoldOut,
     OpenedTable,
     OpenOptions,
-    TensorRegressor,
     TrainingData,
 )
 from csid.estimators.progress import OnSweep, sweep_progress
+from csid.estimators.regression import TensorRegressor
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord
 from csid.inference.als import ALSOptions, Update
@@ -268,15 +269,17 @@ class CSIDRegressor(TensorRegressor):
         self, opened: OpenedTable, earlier: FittedModel | None, given: tuple[Any, Any] | None, rng: np.random.Generator
     ) -> dict[str, Any]:
         """Fit to an opened table. given : rows for early stopping and their targets, if any. Returns what to keep."""
-        (table, columns), options = opened, self._ensemble_options(opened.columns)
+        table, columns, reader = opened
+        likelihood = self._likelihood(reader)
+        options = self._ensemble_options(columns, likelihood)
         if earlier is not None:
             self._check_continuable(earlier, table.header.n_outputs)
         most = self.levels if earlier is None else earlier.encoding
         encoded = table.encoded(Levels(most, self.interpolation, self.missing), self._threads())
-        joint = self._joint_pmf(table, rng) if earlier is None else earlier.pmf
-        if joint is not None and self._likelihood().augmented:  # of the earlier fit
+        joint = self._joint_pmf(table, likelihood, rng) if earlier is None else earlier.pmf
+        if joint is not None and likelihood.augmented:  # of the earlier fit
             raise ValueError(
-                f"likelihood={self._likelihood().name!r} cannot continue a fit with a joint PMF, which needs "
+                f"likelihood={likelihood.name!r} cannot continue a fit with a joint PMF, which needs "
                 "likelihood='gaussian': fit anew with warm_start=False."
             )
         held_out = encoded.held_out
@@ -292,15 +295,15 @@ class CSIDRegressor(TensorRegressor):
         """Open the progress display. Subclasses may override it to monitor the sweeps."""
         return sweep_progress(bool(self.verbose), self.max_iter)
 
-    def _joint_pmf(self, table: Table, rng: np.random.Generator) -> JointPMF | None:
+    def _joint_pmf(self, table: Table, likelihood: Likelihood, rng: np.random.Generator) -> JointPMF | None:
         """The joint PMF of the predictors; None for the product of the marginals."""
         if self.missing == "level" or not isinstance(table, LocalTable):
             return None
-        if self._likelihood().augmented:
+        if likelihood.augmented:
             if self.pmf_rank not in (1, "auto"):
                 raise ValueError(
                     f"pmf_rank={self.pmf_rank} needs likelihood='gaussian': with likelihood="
-                    f"{self._likelihood().name!r} leave it at 'auto' or 1, or use BayesianCSIDRegressor."
+                    f"{likelihood.name!r} leave it at 'auto' or 1, or use BayesianCSIDRegressor."
                 )
             return None
         if self.pmf_rank == "auto" and not any_missing(table.X):
@@ -331,7 +334,7 @@ class CSIDRegressor(TensorRegressor):
                 f"n_estimators={self.n_estimators}: partial_fit updates a single model, not an ensemble. Set "
                 "n_estimators=1."
             )
-        if self._likelihood().augmented:
+        if self._likelihood(NumericTargets()).augmented:
             raise ValueError(f"likelihood={self.likelihood!r}: partial_fit supports likelihood='gaussian' only.")
         if not hasattr(self, "fitted_"):
             self.fit(X, y, sample_weight)
@@ -392,9 +395,10 @@ class CSIDRegressor(TensorRegressor):
 
     def _kept(self, fits: Fits, opened: OpenedTable, encoded: EncodedTable, joint: JointPMF | None) -> dict[str, Any]:
         """The fitted model, and the stream to continue."""
-        results, (table, columns) = fits.results, opened
-        header, rows = table.header, _training(encoded)
-        members = tuple(CPD.of(result.factors, header.centre, header.scale) for result in results)
+        results, (table, columns, reader) = fits.results, opened
+        header, rows, likelihood = table.header, _training(encoded), self._likelihood(reader)
+        units = likelihood.units(header.centre, header.scale)
+        members = tuple(CPD.of(result.factors, *units) for result in results)
         objective, validation = (
             tuple(np.array(getattr(result, name)) for result in results) for name in ("objective", "validation")
         )
@@ -405,7 +409,7 @@ class CSIDRegressor(TensorRegressor):
             columns=columns,
             encoding=encoded.encoding,
             tensor=members[0] if len(members) == 1 else CPD.average(members),
-            likelihood=self._likelihood(),
+            likelihood=likelihood,
             missing=self.missing,
             pmf=joint,
             one_output=header.one_output,
@@ -434,8 +438,8 @@ class CSIDRegressor(TensorRegressor):
             n_iter_no_change=self.n_iter_no_change,
         )
 
-    def _ensemble_options(self, columns: Columns) -> EnsembleOptions:
-        likelihood, by_blocks = self._likelihood(), self.solver == "stochastic"
+    def _ensemble_options(self, columns: Columns, likelihood: Likelihood) -> EnsembleOptions:
+        by_blocks = self.solver == "stochastic"
         counts = self.n_estimators, self.n_init
         return EnsembleOptions(self._options(columns), likelihood, self.rank, *counts, by_blocks, self._stops_early)
 

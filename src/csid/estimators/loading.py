@@ -6,16 +6,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from csid.estimators.base import TensorRegressor
+from csid.estimators.base import TensorEstimator
 from csid.estimators.bayesian import BayesianCSIDRegressor
+from csid.estimators.bayesian_classifier import BayesianCSIDClassifier
 from csid.estimators.least_squares import CSIDRegressor
+from csid.estimators.sampling import BayesianEstimator
 from csid.likelihoods import LIKELIHOODS, Likelihood
 
-_ESTIMATORS = {cls.__name__: cls for cls in (CSIDRegressor, BayesianCSIDRegressor)}
+_ESTIMATORS = {cls.__name__: cls for cls in (CSIDRegressor, BayesianCSIDRegressor, BayesianCSIDClassifier)}
 _NOT_SAVED = ("n_jobs", "verbose")
 
 
-def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor:
+def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor | BayesianCSIDClassifier:
     """Load a model that `save` has written. Untrusted files are safe to load: they hold numbers and strings only.
 
     Parameters
@@ -24,7 +26,7 @@ def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor:
 
     Returns
     -------
-    CSIDRegressor or BayesianCSIDRegressor
+    the estimator that was saved
 
     Raises
     ------
@@ -54,7 +56,7 @@ def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor:
     unknown = set(header.entries) - set(_kept_parameters(cls))
     if unknown:
         raise header.error("parameters", f"has {sorted(unknown)[0]!r}, which {name} does not have")
-    if (saved.fitted.posterior is not None) != issubclass(cls, BayesianCSIDRegressor):
+    if (saved.fitted.posterior is not None) != issubclass(cls, BayesianEstimator):
         raise header.error("estimator", f"is {name!r}, which contradicts its fitted model")
     try:
         model = cls(**{key: _as_parameter(value) for key, value in header.entries.items()})
@@ -67,7 +69,7 @@ def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor:
     return model
 
 
-def save(model: TensorRegressor, path: str | os.PathLike[str]) -> None:
+def save(model: TensorEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file."""
     from csid.model_file import write_model
 
@@ -76,7 +78,7 @@ def save(model: TensorRegressor, path: str | os.PathLike[str]) -> None:
     write_model(path, model.fitted_, parameters, vars(model).get("_stream"))
 
 
-def _kept_parameters(cls: type[TensorRegressor]) -> list[str]:
+def _kept_parameters(cls: type[TensorEstimator]) -> list[str]:
     return [name for name in cls._get_param_names() if name not in _NOT_SAVED]
 
 

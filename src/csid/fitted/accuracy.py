@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
+from csid.likelihoods.predictive import Predictive
 
 Array = NDArray[np.float64]
 
@@ -30,6 +31,41 @@ class Accuracy:
     def in_units(self, scale: Array) -> "Accuracy":
         """The same metrics for targets that were divided by `scale` (K,)."""
         return replace(self, rmse=scale * self.rmse)
+
+
+@dataclass(frozen=True)
+class ClassAccuracy:
+    """Metrics of predicted classes and their probabilities on held-out rows.
+
+    rows : the number of held-out rows; accuracy : the fraction of them whose class is the likeliest.
+    log_loss : mean of -log p(class seen); brier : mean squared error of the probabilities, summed over classes.
+    """
+
+    rows: int
+    accuracy: float
+    log_loss: float
+    brier: float
+
+    def in_units(self, scale: Array) -> "ClassAccuracy":
+        return self
+
+
+def class_accuracy_of(predictive: Predictive, truth: Array, weights: Array, likelihood: Likelihood) -> ClassAccuracy:
+    """The accuracy of predictive distributions that are not yet calibrated, at the classes (R, 1) seen.
+
+    Each half of the rows has probabilities that are calibrated on the other half.
+    """
+    every, classes = np.arange(len(truth)), truth[:, 0].astype(np.intp)
+    log_p, brier, right = (np.empty(len(truth)) for _ in range(3))
+    for own, other in ((every[::2], every[1::2]), (every[1::2], every[::2])):
+        calibration = likelihood.fit_calibration(predictive.take(other), truth[other], weights[other, None])
+        p = calibration.of(predictive.take(own)).probabilities
+        seen = np.eye(p.shape[1])[classes[own]]
+        log_p[own] = np.log((p * seen).sum(axis=1))
+        brier[own] = ((p - seen) ** 2).sum(axis=1)
+        right[own] = p.argmax(axis=1) == classes[own]
+    means = [float(np.average(each, weights=weights)) for each in (right, -log_p, brier)]
+    return ClassAccuracy(len(truth), *means)
 
 
 def accuracy_of(

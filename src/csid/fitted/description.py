@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from csid.encoding import CategoricalMode, Mode
 from csid.fitted.model import FittedModel, Model, fitted_model
-from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.calibration import as_noise_calibration
 from csid.likelihoods.likelihood import Likelihood
 from csid.missing.level_pmf import LEAST_PROBABILITY, LevelPMF, quantiles_of_draws
 
@@ -187,7 +187,7 @@ def _draws(fitted: FittedModel) -> DescribedDraws | None:
     posterior, calibration = fitted.posterior, fitted.calibration
     if posterior is None:
         return None
-    calibration = Calibration.identity(fitted.n_outputs) if calibration is None else calibration
+    calibration = as_noise_calibration(calibration or posterior.likelihood.no_calibration(fitted.n_outputs))
     return DescribedDraws(
         np.concatenate([group.ranks for group in posterior.groups]),
         posterior.weights,

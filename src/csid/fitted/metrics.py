@@ -79,12 +79,12 @@ def probabilities_below(model: Model, X: Any, y: Array) -> Array:
     If the model is calibrated they are uniform on [0, 1], and a tenth of them lie outside the 90 % intervals.
     """
     fitted, threads = fitted_model(model), threads_of(model)
-    return np.concatenate([predictive.cdf(y[rows]) for rows, predictive in fitted.predictives(X, threads)])
+    return np.concatenate([predictive.cdf(y[rows]) for rows, predictive in fitted.mixtures(X, threads)])
 
 
 def _quantiles(fitted: FittedModel, X: Any, threads: int) -> Array:
     """(M, 19, K) of new observations."""
-    parts = fitted.predictives(X, threads)
+    parts = fitted.mixtures(X, threads)
     found = [[predictive.ppf(q) for q in QUANTILES.tolist()] for _, predictive in parts]
     return np.concatenate([np.stack(part, axis=1) for part in found])
 

@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
+from csid.data.targets import ClassTargets
 from csid.encoding import EncodedRows, Encoding, Missing
-from csid.fitted.accuracy import Accuracy
+from csid.fitted.accuracy import Accuracy, ClassAccuracy
 from csid.fitted.columns import Columns
 from csid.fitted.posterior import Posterior
 from csid.fitted.schema import Schema, default_targets
 from csid.fitted.unseen import UnseenCounter, UnseenValues
-from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.class_predictive import ClassPredictive, as_class_predictive
 from csid.likelihoods.likelihood import Likelihood
-from csid.likelihoods.mixture import Mixture
+from csid.likelihoods.mixture import Mixture, as_mixture
+from csid.likelihoods.predictive import Predictive, PredictiveCalibration
 from csid.missing.conditional import ConditionalCPD
 from csid.missing.joint_pmf import JointPMF
 from csid.missing.level_pmf import LevelPMF
@@ -57,7 +59,7 @@ class SamplingRecord:
     stacking_weights: dict[str, float]
     convergence: dict[str, float]
     trace: tuple[Array, ...]
-    accuracy: Accuracy | None = None
+    accuracy: Accuracy | ClassAccuracy | None = None
     whole_numbers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -76,6 +78,7 @@ class FittedModel:
     training : the record of the fit.
     posterior, calibration : of a Bayesian fit, else None.
     schema : of the data file, if the model was fitted to one.
+    classes : of a classifier, else None.
     """
 
     columns: Columns
@@ -89,8 +92,9 @@ class FittedModel:
     n_iter: int
     training: LeastSquaresRecord | SamplingRecord
     posterior: Posterior | None = None
-    calibration: Calibration | None = None
+    calibration: PredictiveCalibration | None = None
     schema: Schema | None = None
+    classes: ClassTargets | None = None
 
     def __repr__(self) -> str:
         return (
@@ -174,7 +178,17 @@ class FittedModel:
             )
         return values
 
-    def predictives(self, X: Any, n_threads: int) -> Iterator[tuple[slice, Mixture]]:
+    def mixtures(self, X: Any, n_threads: int) -> Iterator[tuple[slice, Mixture]]:
+        """Calibrated predictive distributions of numeric targets."""
+        for rows, predictive in self.predictives(X, n_threads):
+            yield rows, as_mixture(predictive)
+
+    def class_predictives(self, X: Any, n_threads: int) -> Iterator[tuple[slice, ClassPredictive]]:
+        """Calibrated predictive distributions of classes."""
+        for rows, predictive in self.predictives(X, n_threads):
+            yield rows, as_class_predictive(predictive)
+
+    def predictives(self, X: Any, n_threads: int) -> Iterator[tuple[slice, Predictive]]:
         """Calibrated predictive distributions for the rows of a table, in batches of rows."""
         posterior = self.require_posterior("a predictive distribution")
         X, n_rows = self.columns.checked(X)

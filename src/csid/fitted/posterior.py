@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csid._kernels.threads import Workers
 from csid.encoding import Encoding, Mode, interpolate_factor
 from csid.likelihoods.likelihood import Likelihood
-from csid.likelihoods.mixture import Mixture
+from csid.likelihoods.predictive import Predictive
 from csid.missing.conditional import ConditionalCPD
 from csid.missing.level_pmf import Imputation, LevelPMF, imputed_values
 from csid.small_tables import SmallTable, Tabular
@@ -168,6 +168,6 @@ class Posterior(Tabular):
         """Values (D, M, K) of every draw at encoded rows, averaged over missing cells under the marginals."""
         return np.array([draw.evaluate(codes, fractions) for draw in self.draws])
 
-    def predictive(self, values: Array) -> Mixture:
+    def predictive(self, values: Array) -> Predictive:
         """The predictive distribution at rows where the draws have these values (D, M, K)."""
         return self.likelihood.predictive(values, self.parameters, self.weights)

@@ -93,14 +93,15 @@ class Penalties:
     output: Penalty
 
     @classmethod
-    def of(cls, summary: Summary, options: ALSOptions) -> "Penalties":
-        order, K = options.smoothness_order, summary.n_outputs
+    def of(cls, summary: Summary, options: ALSOptions, outputs: int | None = None) -> "Penalties":
+        """The penalties of factors for as many outputs, by default one for each column of the targets."""
+        order, K = options.smoothness_order, summary.n_outputs if outputs is None else outputs
         mu, output_mu = np.array(options.smoothness, np.float64), np.array([options.output_smoothness])
-        levels, outputs = summary.levels, np.array([K])
+        levels, of_outputs = summary.levels, np.array([K])
         rows = table_rows(levels)
         return cls(
             Penalty(levels, summary.ordered, options.ridges(levels), mu, order, table_offsets(levels), rows),
-            Penalty(outputs, outputs, options.ridges(outputs), output_mu, order, np.zeros(1, np.intp), K),
+            Penalty(of_outputs, of_outputs, options.ridges(of_outputs), output_mu, order, np.zeros(1, np.intp), K),
         )
 
     def per_component(self, factors: Factors) -> Array:
@@ -137,7 +138,7 @@ def fit_als(
     """Sweep from `factors` (changed in place) until the objective, or the held-out error, stops falling."""
     run = ALSRun() if run is None else run
     update = sweep if run.one_pass is None else run.one_pass
-    penalties, completions = Penalties.of(samples.summary, options), run.completions
+    penalties, completions = Penalties.of(samples.summary, options, len(factors.V)), run.completions
     parameters = likelihood.start(samples.summary) if likelihood.augmented else {}
     result = ALSResult(factors, "max_iter")
     best, unimproved = np.inf, 0

@@ -133,7 +133,7 @@ def collect(sampling: Sampling, table: Table, max_rank: int) -> Collected:
     max_rank : bound on the sum of the ranks of all draws. Chains are thinned to evenly spaced draws to respect it.
     """
     members, weights, likelihood = sampling.members, sampling.pilot.weights, sampling.options.likelihood
-    centre, scale = table.header.centre, table.header.scale
+    centre, scale = likelihood.units(table.header.centre, table.header.scale)
     encodings = list({id(member.encoding): member.encoding for member in members}.values())
     same = all(np.array_equal(encoding.levels, encodings[0].levels) for encoding in encodings)
     common = encodings[0] if same else table.refined(encodings)
@@ -149,7 +149,8 @@ def collect(sampling: Sampling, table: Table, max_rank: int) -> Collected:
         for member in (member for member in members if member.encoding is encoding):
             draws = member.chain.draws
             some = np.linspace(0, len(draws) - 1, min(most, len(draws))).round().astype(int)
-            cpds += [CPD.of(draws[at].factors, centre, scale) for at in some]
+            in_units = [likelihood.in_units(draws[at].factors, draws[at].parameters) for at in some]
+            cpds += [CPD.of(factors, centre, scale) for factors in in_units]
             parameters += [likelihood.parameters_in_units(draws[at].parameters, centre, scale) for at in some]
             of_draws += [weights[member.owner] / (total * per_prior[member.owner] * len(some))] * len(some)
             ordered.append(member)

@@ -84,6 +84,9 @@ def run_chain(
     state, averages = chain.state, pmf is None and summary.any_incomplete
     for number in range(sweeps.burn + sweeps.draws):
         working: RowSums = samples
+        if likelihood.latent:
+            loss = samples.loss_at(likelihood, state.factors)
+            state.parameters = likelihood.draw_given_targets(state.parameters, loss, rng)
         if likelihood.augmented or averages:
             working = samples.working(likelihood, state.factors, state.parameters, rng)
         if pmf is not None and drawn is not None:
@@ -93,7 +96,7 @@ def run_chain(
         squares, count = draw_bias(working, state, rng), working.summary.n_observations
         if averages:
             squares, count = _noise_among_gaps(working.noise_sums(state.factors), squares, summary.n_observations)
-        state.parameters = likelihood.draw(squares, count, rng)
+        state.parameters = likelihood.draw(state.parameters, squares, count, rng)
         chain.residual.append(squares / working.summary.total_weight)
         chain.trace.append(likelihood.trace(state.parameters))
         if number >= sweeps.burn and (number - sweeps.burn) % sweeps.thin == sweeps.thin - 1:

@@ -12,7 +12,8 @@ from csid.inference.jobs import Job
 from csid.inference.state import Chain
 from csid.inference.treatments import EncodedFold
 from csid.likelihoods import Likelihood
-from csid.likelihoods.mixture import Mixture
+from csid.likelihoods.mixture import Mixture, as_mixture
+from csid.likelihoods.predictive import Predictive
 from csid.missing.hidden_cells import with_hidden_cells
 from csid.missing.level_pmf import Imputation, LevelPMF, expected_values, imputed_values
 from csid.tensor.cells import Cells
@@ -42,13 +43,13 @@ class HeldOutDraws(NamedTuple):
         """
         chains, likelihood = [job.chain for job in jobs], jobs[0].model.likelihood
         rows = present(fold.held_out)
-        values = values_at(rows.cells, chains, fold, seed)
+        values = values_at(rows.cells, chains, fold, likelihood, seed)
         zero, one = np.zeros(rows.n_outputs), np.ones(rows.n_outputs)
         kept = [likelihood.parameters_in_units(draw.parameters, zero, one) for job in jobs for draw in job.chain.draws]
         stacked = {name: np.array([each[name] for each in kept])[:, None, :] for name in kept[0]}
         own = {name: np.broadcast_to(array, values.shape) for name, array in stacked.items()}
         versions = rows.cells.take(np.arange(hide) % rows.n_rows)
-        hidden = values_at(with_hidden_cells(versions, np.random.default_rng(0)), chains, fold, seed)
+        hidden = values_at(with_hidden_cells(versions, np.random.default_rng(0)), chains, fold, likelihood, seed)
         return cls(values, own, np.isin(np.arange(rows.n_rows), rows.cells.incomplete), hidden)
 
     @classmethod
@@ -72,18 +73,22 @@ class HeldOutDraws(NamedTuple):
     def mean(self) -> Array:
         return np.asarray(self.values.mean(axis=0))
 
-    def predictive(self, likelihood: Likelihood, weights: Array | None = None) -> Mixture:
+    def predictive(self, likelihood: Likelihood, weights: Array | None = None) -> Predictive:
         """The predictive distribution of these rows. weights : (D,) of the draws, equal by default."""
         D = len(self.values)
         return likelihood.predictive(self.values, self.parameters, np.full(D, 1.0 / D) if weights is None else weights)
+
+    def mixture(self, likelihood: Likelihood, weights: Array | None = None) -> Mixture:
+        """The predictive distribution under a likelihood of additive noise."""
+        return as_mixture(self.predictive(likelihood, weights))
 
     def noise_fractions(self, predictive: Mixture) -> Array:
         """For each incomplete row the part of its variance that is noise, (R, K); 1 for complete rows."""
         return np.where(self.incomplete[:, None], predictive.noise_variance / predictive.variance, 1.0)
 
     def log_density(self, likelihood: Likelihood, truth: Array) -> Array:
-        """Log predictive density (R,) of the true targets (R, K), summed over outputs."""
-        return np.asarray(np.log(np.maximum(self.predictive(likelihood).pdf(truth), 1e-300)).sum(axis=1))
+        """Log predictive density (R,) of the true targets (R, T), summed over outputs."""
+        return self.predictive(likelihood).log_density(truth)
 
 
 def _concatenated(parts: Sequence[HeldOutDraws], axis: int) -> tuple[Array, dict[str, Array]]:
@@ -92,12 +97,13 @@ def _concatenated(parts: Sequence[HeldOutDraws], axis: int) -> tuple[Array, dict
     return values, {name: np.concatenate([part.parameters[name] for part in parts], axis) for name in names}
 
 
-def values_at(cells: Cells, chains: Sequence[Chain], fold: EncodedFold, seed: int) -> Array:
+def values_at(cells: Cells, chains: Sequence[Chain], fold: EncodedFold, likelihood: Likelihood, seed: int) -> Array:
     """Values (D, M, K) of the draws of chains at rows on the same levels, as a posterior has them.
 
     seed : of imputed cells.
     """
-    workers, draws = Workers(), [draw.factors for chain in chains for draw in chain.draws]
+    states = [draw for chain in chains for draw in chain.draws]
+    workers, draws = Workers(), [likelihood.in_units(draw.factors, draw.parameters) for draw in states]
     pmf = LevelPMF.independent(fold.encoding) if fold.pmf is None else fold.pmf
     imputation, incomplete = Imputation(pmf, np.ones(1), seed), cells.take(cells.incomplete)
     K = len(draws[0].bias)

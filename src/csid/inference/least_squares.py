@@ -130,7 +130,8 @@ class _Ensemble:
             summary = drawn
             if held_out is None and options.stops_early(rows.train.n_rows):
                 held_out = left_out
-        first = random_factors(summary, options.rank, np.random.default_rng([seed, 0]), start % 2 == 0)
+        rng = np.random.default_rng([seed, 0])
+        first = random_factors(summary, options.rank, rng, start % 2 == 0, options.likelihood)
         if start == 0 and member < len(self.given):
             first = self.given[member].copy()
 

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.data.table import LocalTable, Table, present
-from csid.fitted.accuracy import Accuracy, accuracy_of
+from csid.fitted.accuracy import Accuracy, ClassAccuracy, accuracy_of, class_accuracy_of
 from csid.inference.held_out_draws import HeldOutDraws
 from csid.inference.jobs import ChainOptions, Job, Runner, model_of, new_job
 from csid.inference.stacking import chains_per_prior, largest_weights, stack_densities, stack_means
 from csid.inference.treatments import EncodedFold, FoldEncoder, Treatment
 from csid.likelihoods import Likelihood
-from csid.likelihoods.calibration import Calibration, fit_imputation_factor
+from csid.likelihoods.calibration import as_noise_calibration, fit_imputation_factor
 from csid.likelihoods.mixture import Mixture
+from csid.likelihoods.predictive import Predictive, PredictiveCalibration
 from csid.priors.catalogue import PriorSpec, weights_for_few_rows
 
 Array = NDArray[np.float64]
@@ -77,10 +78,10 @@ class PilotResult(NamedTuple):
     """
 
     weights: Array
-    calibration: Calibration
+    calibration: PredictiveCalibration
     error: Array | None
     imputation_factor: Array
-    accuracy: Accuracy | None = None
+    accuracy: Accuracy | ClassAccuracy | None = None
 
 
 class Trial(NamedTuple):
@@ -173,38 +174,52 @@ class Pilot:
         own_seeds = seeds.spawn(len(specs))
         first = self._trial(treatment, self.folds, specs[0], seeds)
         incomplete = len(present(first.encoders[0](specs[0]).held_out).cells.incomplete) * len(self.folds)
-        hide = 0 if incomplete >= _FEWEST_TO_CALIBRATE else math.ceil(_HIDDEN_ROWS / len(self.folds))
-        different = _distinct(specs, first.encoders[0])
+        calibrated = incomplete >= _FEWEST_TO_CALIBRATE or self.likelihood.latent
+        hide = 0 if calibrated else math.ceil(_HIDDEN_ROWS / len(self.folds))
+        different = _distinct(specs, first.encoders[0], self.likelihood)
         draws: dict[int, HeldOutDraws] = {}
         error: Array | None = None
         for informed in (False, True):
-            stage = [at for at in different if (specs[at].noise_prior_weight > 0.0) == informed]
+            stage = [at for at in different if self._needs_error(specs[at]) == informed]
             if not stage:
                 continue
             trials = [first._replace(spec=specs[at], seed=own_seeds[at]) for at in stage]
             found = self._draws(trials, error, "pilot chains", hide)
             draws |= dict(zip(stage, found, strict=True))
-            if error is None:
-                error = min((self._errors(each, each.predictive(self.likelihood)) for each in found), key=np.sum)
+            if error is None and self.likelihood.noise_prior:
+                error = min((self._errors(each, each.mixture(self.likelihood)) for each in found), key=np.sum)
         each = [draws[at] for at in different]
         weights = np.zeros(len(specs))
         weights[different] = self._stacking_weights(each, weights_for_few_rows([specs[at] for at in different]))
         counts = [len(one.values) for one in each]
         of_draws = np.repeat(weights[different] / counts, counts)
         joined = HeldOutDraws.join_draws(each)
-        predictive = joined.predictive(self.likelihood, of_draws)
+        if self.likelihood.latent:
+            return self._of_latent(weights, joined.predictive(self.likelihood, of_draws))
+        predictive = joined.mixture(self.likelihood, of_draws)
         error = self._errors(joined, predictive)
         fractions = joined.noise_fractions(predictive)
         means = np.array([one.mean for one in each])
         gain = self._gain(means, weights[different], error, fractions) * fractions.mean(axis=0)
         narrower = np.sqrt(1.0 - gain)
-        calibration = self.likelihood.fit_calibration(predictive, self.truth, fractions)
+        calibration = as_noise_calibration(self.likelihood.fit_calibration(predictive, self.truth, fractions))
         rows = self._versions(hide) if hide else np.flatnonzero(joined.incomplete)
         imputed = joined.take(rows)._replace(values=joined.hidden) if hide else joined.take(rows)
-        factor = fit_imputation_factor(imputed.predictive(self.likelihood, of_draws), self.truth[rows], calibration)
+        factor = fit_imputation_factor(imputed.mixture(self.likelihood, of_draws), self.truth[rows], calibration)
         widened = predictive.widened(np.where(joined.incomplete[:, None], factor, 1.0))
         accuracy = accuracy_of(widened, self.truth, self.row_weights, self.likelihood, fractions)
         return PilotResult(weights, calibration.times(narrower), error, factor, accuracy)
+
+    def _needs_error(self, spec: PriorSpec) -> bool:
+        """Whether a prior uses the held-out error of other priors."""
+        return self.likelihood.noise_prior and spec.noise_prior_weight > 0.0
+
+    def _of_latent(self, weights: Array, predictive: Predictive) -> PilotResult:
+        """The result for latent targets, which have no squared errors. Draws at incomplete rows keep their variance."""
+        K = self.likelihood.n_outputs(self.truth.shape[1])
+        calibration = self.likelihood.fit_calibration(predictive, self.truth, self.row_weights[:, None])
+        accuracy = class_accuracy_of(predictive, self.truth, self.row_weights, self.likelihood)
+        return PilotResult(weights, calibration, None, np.ones(K), accuracy)
 
     def _versions(self, hide: int) -> NDArray[np.intp]:
         """For each version with hidden cells, the held-out row that it is a version of."""
@@ -284,10 +299,11 @@ class Pilot:
         return np.asarray(np.clip(between * (w**2 @ more) / np.maximum(error, 1e-12), 0.0, _LARGEST_GAIN))
 
 
-def _distinct(specs: Sequence[PriorSpec], encoder: FoldEncoder) -> list[int]:
+def _distinct(specs: Sequence[PriorSpec], encoder: FoldEncoder, likelihood: Likelihood) -> list[int]:
     """Indices of the priors to try: the first of those that are equal and have the same levels on this table."""
     found: dict[tuple[PriorSpec, tuple[int, ...]], int] = {}
     for at, spec in enumerate(specs):
         levels = tuple(encoder(spec).encoding.levels.tolist())
-        found.setdefault((replace(spec, summary="", levels=0, max_rank=0), levels), at)
+        informed = spec.noise_prior_weight if likelihood.noise_prior else 0.0
+        found.setdefault((replace(spec, summary="", levels=0, max_rank=0, noise_prior_weight=informed), levels), at)
     return list(found.values())

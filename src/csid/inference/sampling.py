@@ -17,7 +17,6 @@ from csid.inference.jobs import ChainOptions, Runner
 from csid.inference.pilot import Pilot, PilotResult, SamplingPlan
 from csid.inference.treatments import Treatment
 from csid.inference.whole_numbers import Kind, better_as_categories, candidates
-from csid.likelihoods.calibration import Calibration
 from csid.missing.joint_pmf import JointPMF, fit_joint_pmf
 from csid.priors.catalogue import PriorSpec, chosen_priors
 
@@ -128,8 +127,9 @@ def _run_pilot(
     if for_few_rows:  # the default is then to draw missing cells
         treatments.sort(key=lambda treatment: treatment.pmf is None)
     equal = np.full(len(some), 1.0 / len(some))
-    K = table.header.n_outputs
-    result = PilotResult(equal, Calibration.identity(K), None, np.ones(K))
+    likelihood = options.chains.likelihood
+    K = likelihood.n_outputs(table.header.n_outputs)
+    result = PilotResult(equal, likelihood.no_calibration(K), None, np.ones(K))
     treatment = treatments[0]
     if pilot is not None:
         treatment = pilot.best_treatment(treatments, first, seeds_of_missing)

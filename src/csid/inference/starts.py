@@ -6,17 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.data.problem import Problem, Summary
-from csid.data.samples import LocalSamples
+from csid.data.samples import LocalSamples, RowSums
 from csid.inference.als import ALSOptions, fit_als
 from csid.inference.state import State
 from csid.likelihoods import Likelihood
+from csid.likelihoods.gaussian import Gaussian
 from csid.priors.shared_slope import shared_slope_mean
 from csid.tensor.factors import Factors, stack_factors
 
 Array = NDArray[np.float64]
 
+_GAUSSIAN = Gaussian()
 
-def random_factors(summary: Summary, rank: int, rng: np.random.Generator, low_bias: bool = True) -> Factors:
+
+def random_factors(
+    summary: Summary,
+    rank: int,
+    rng: np.random.Generator,
+    low_bias: bool = True,
+    likelihood: Likelihood = _GAUSSIAN,
+) -> Factors:
     """Random factors near one, whose products over many predictors stay of order one.
 
     low_bias : start the bias two standard deviations below the mean of the targets, but not below their minimum. The
@@ -28,19 +37,19 @@ def random_factors(summary: Summary, rank: int, rng: np.random.Generator, low_bi
     def near_one(rows: int) -> Array:
         return np.asarray(1.0 + half_width * rng.uniform(-1.0, 1.0, (rows, rank)))
 
-    factors = tuple(near_one(int(levels)) for levels in summary.levels)
-    V = np.ones((1, rank)) if summary.n_outputs == 1 else near_one(summary.n_outputs)
-    if not low_bias:
-        return stack_factors(factors, V, summary.mean, summary.marginals)
-    deviation = np.sqrt((summary.squares + summary.within) / summary.total_weight)
-    low = np.maximum(summary.least, summary.mean - 2.0 * deviation)
-    return stack_factors(factors, V, low, summary.marginals)
+    factors, (mean, deviation, least) = (
+        tuple(near_one(int(levels)) for levels in summary.levels),
+        likelihood.start_values(summary),
+    )
+    V = np.ones((1, rank)) if len(mean) == 1 else near_one(len(mean))
+    bias = np.maximum(least, mean - 2.0 * deviation) if low_bias else mean
+    return stack_factors(factors, V, bias, summary.marginals)
 
 
 def random_state(summary: Summary, likelihood: Likelihood, rank: int, rng: np.random.Generator) -> State:
     """The start of a chain at random factors near 1 and random weights of both signs."""
-    factors = random_factors(summary, rank, rng, low_bias=False)
-    factors.output_factor[:] = rng.standard_normal((summary.n_outputs, rank)) / np.sqrt(rank)
+    factors = random_factors(summary, rank, rng, low_bias=False, likelihood=likelihood)
+    factors.output_factor[:] = rng.standard_normal((len(factors.V), rank)) / np.sqrt(rank)
     return state_at(summary, likelihood, factors)
 
 
@@ -54,7 +63,12 @@ def shared_slope_state(
 ) -> State:
     """The start of a chain at factors with a shared slope, their prior mean. See `shared_slope_mean`."""
     state = random_state(problem, likelihood, rank, rng)
-    state.prior_mean = shared_slope_mean(LocalSamples(problem), values, rank, steepness, rng)
+    samples: RowSums = LocalSamples(problem)
+    if likelihood.latent:  # expectations for a system without effects
+        constant = random_state(problem, likelihood, 1, rng).factors
+        constant.output_factor[:] = 0.0
+        samples = LocalSamples(problem).working(likelihood, constant, state.parameters, None)
+    state.prior_mean = shared_slope_mean(samples, values, rank, steepness, rng)
     for n, (start, levels) in enumerate(zip(state.factors.offsets, state.factors.levels, strict=True)):
         state.factors.set_factor(n, state.prior_mean[start : start + levels])
     return state
@@ -63,7 +77,7 @@ def shared_slope_state(
 def als_state(problem: Problem, likelihood: Likelihood, rank: int, rng: np.random.Generator, sweeps: int = 20) -> State:
     """The start of a chain at the factors of a short fit by alternating least squares."""
     options = ALSOptions(ridge=1e-4, smoothness=(0.03,) * problem.n_modes, max_iter=sweeps)
-    first = random_factors(problem, rank, rng)
+    first = random_factors(problem, rank, rng, likelihood=likelihood)
     factors = fit_als(LocalSamples(problem), options, first, likelihood).factors
     normalise_to_one(factors)
     return state_at(problem, likelihood, factors)

@@ -189,6 +189,9 @@ class BlockSamples:
     def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
         return self.rows.loss(likelihood, factors, parameters)
 
+    def loss_at(self, likelihood: RowLikelihood, factors: Factors) -> Callable[[Parameters], float]:
+        return self.rows.loss_at(likelihood, factors)
+
     @property
     def _current(self) -> RowSums:
         """The block of the current sweep; all rows before the first sweep."""

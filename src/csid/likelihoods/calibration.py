@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from csid._kernels.sums import sums_over_rows
 from csid.likelihoods.mixture import Mixture
+from csid.likelihoods.predictive import PredictiveCalibration
 
 Array = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ _LARGEST_LOG_FACTOR, _BISECTIONS = float(np.log(4.0)), 12
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(PredictiveCalibration):
     """A factor by which deviations from the predicted mean are multiplied, as a function of that mean.
 
     knots : (K, P) increasing predicted means.
@@ -120,3 +121,10 @@ def _log_factors(mean: Array, knots: Array, errors: Array, weights: Array) -> Ar
         step = np.linalg.solve(curvature + 1e-9 * np.eye(len(knots)), gradient)
         logs -= np.clip(step, -0.5, 0.5)
     return np.asarray(logs - np.average(logs @ hats, weights=weights))
+
+
+def as_noise_calibration(calibration: PredictiveCalibration) -> Calibration:
+    """A calibration of additive noise, or an error."""
+    if isinstance(calibration, Calibration):
+        return calibration
+    raise TypeError(f"the calibration is a {type(calibration).__name__}, not that of a numeric target.")

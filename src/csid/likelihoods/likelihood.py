@@ -9,15 +9,16 @@ asks which likelihood it is: a new likelihood is a new file in this folder.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid.data.problem import Summary
-from csid.likelihoods.calibration import Calibration
-from csid.likelihoods.mixture import Mixture
+from csid.likelihoods.predictive import Predictive, PredictiveCalibration
+from csid.tensor.factors import Factors
+from csid.tensor.gaps import deviations_in_gaps
 
 Array = NDArray[np.float64]
 Parameters = dict[str, Array]
@@ -25,22 +26,39 @@ Parameters = dict[str, Array]
 
 HeldOutScore = Literal["squared_error", "log_density"]
 
+TargetKind = Literal["number", "class"]
+
 LIKELIHOODS: dict[str, type["Likelihood"]] = {}
 """All likelihoods by name."""
+
+
+class StartValues(NamedTuple):
+    """Where the values of the system start: their mean, deviation, and a bound from below, (K,) each."""
+
+    mean: Array
+    deviation: Array
+    least: Array
 
 
 class Likelihood(ABC):
     """The distribution of targets given the value of the system.
 
     name : as in `likelihood=`, and in model files.
+    target : what it is the distribution of.
     held_out_score : how the pilot weighs priors on held-out rows.
     augmented : whether every sweep has new working targets or weights. Rows on the same cell are then not merged.
+    latent : whether working targets are not the targets: unknown values that the targets tell of. Targets are then not
+        standardised.
+    noise_prior : whether a prior of the noise can use the squared error on held-out rows (`with_noise_prior`).
     draw_parameters : names of the parameters that a posterior draw keeps.
     """
 
     name: ClassVar[str]
+    target: ClassVar[TargetKind] = "number"
     held_out_score: ClassVar[HeldOutScore] = "log_density"
     augmented: ClassVar[bool] = True
+    latent: ClassVar[bool] = False
+    noise_prior: ClassVar[bool] = True
     draw_parameters: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -48,18 +66,39 @@ class Likelihood(ABC):
         if "name" in cls.__dict__:
             LIKELIHOODS[cls.name] = cls
 
+    def n_outputs(self, columns: int) -> int:
+        """The number K of values of the system, given the number of columns of the targets."""
+        return columns
+
     # --- fitting ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def start(self, summary: Summary) -> Parameters:
         """Initial parameters of a chain or a fit, for a system that predicts the mean of the targets."""
 
+    def start_values(self, summary: Summary) -> StartValues:
+        """The values of the system at which a chain or a fit starts."""
+        deviation = np.sqrt((summary.squares + summary.within) / summary.total_weight)
+        return StartValues(summary.mean, deviation, summary.least)
+
     def with_noise_prior(self, error: Array, rows: float) -> Self:
         """The likelihood with a prior at the held-out mean squared errors (K,), with the weight of `rows` rows."""
         return self
 
+    def draw_given_targets(
+        self, parameters: Parameters, loss: Callable[[Parameters], float], rng: np.random.Generator
+    ) -> Parameters:
+        """Draw parameters given the targets and the system's values, before the working targets are drawn.
+
+        loss : the weighted sum over rows of `losses` at other parameters. For latent targets, -2 times the
+            log-likelihood.
+        """
+        return parameters
+
     @abstractmethod
-    def draw(self, squares: Array, n_observations: float, rng: np.random.Generator) -> Parameters:
+    def draw(
+        self, parameters: Parameters, squares: Array, n_observations: float, rng: np.random.Generator
+    ) -> Parameters:
         """Draw the parameters given the weighted sums of squared residuals (K,) of the working targets."""
 
     @abstractmethod
@@ -76,6 +115,19 @@ class Likelihood(ABC):
         """Losses (M,), whose mean least squares minimises. Their gradient in eta is that of the working problem."""
         return np.asarray(((targets - eta) ** 2).sum(axis=1))
 
+    def deviations(
+        self, targets: Array, eta: Array, variances: Array, parameters: Parameters, rng: np.random.Generator
+    ) -> Array:
+        """Draw the deviations (J, K) of the system's values from eta in rows that lack cells, given their targets.
+
+        variances : (J, K) of these deviations. See `csid.tensor.gaps`.
+        """
+        return deviations_in_gaps(targets - eta, variances, parameters["alpha"], rng)
+
+    def units(self, centre: Array, scale: Array) -> tuple[Array, Array]:
+        """Centre and scale (K,) of the values of the system, given those of the targets (T,)."""
+        return centre, scale
+
     # --- draws --------------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -86,20 +138,28 @@ class Likelihood(ABC):
         """A trace (sweeps, Q) in the units of y. scale : (K,) of the standardised targets."""
         return trace
 
+    def in_units(self, factors: Factors, parameters: Parameters) -> Factors:
+        """The factors of a draw whose values `predictive` takes, up to the centre and scale of standardised targets."""
+        return factors
+
     @abstractmethod
     def parameters_in_units(self, parameters: Parameters, centre: Array, scale: Array) -> dict[str, Array]:
         """The parameters of a posterior draw, (K,) each, in the units of y: `y = centre + scale * working targets`."""
 
     @abstractmethod
-    def predictive(self, values: Array, parameters: Mapping[str, Array], weights: Array) -> Mixture:
+    def predictive(self, values: Array, parameters: Mapping[str, Array], weights: Array) -> Predictive:
         """The predictive distribution, given values (D, M, K), parameters and weights (D,) of posterior draws.
 
         parameters : (D, K) each, or (D, M, K) if they differ between rows.
         """
 
     @abstractmethod
-    def fit_calibration(self, predictive: Mixture, truth: Array, weights: Array) -> Calibration:
-        """Fit the calibration of predictive distributions to held-out targets (M, K), with weights (M, K)."""
+    def no_calibration(self, outputs: int) -> PredictiveCalibration:
+        """A calibration that changes nothing."""
+
+    @abstractmethod
+    def fit_calibration(self, predictive: Any, truth: Array, weights: Array) -> PredictiveCalibration:
+        """Fit the calibration of predictive distributions to held-out targets (M, T), with weights (M, K)."""
 
     def noise_variance(self, parameters: Mapping[str, Array], weights: Array) -> Array:
         """Variance (K,) of an observation given the system's value; zero if it is not the same for all rows."""
@@ -139,10 +199,13 @@ class Likelihood(ABC):
         """The same functions on values of an ONNX graph; `ppf` on an array."""
 
 
-def likelihood_of(given: str | Likelihood) -> Likelihood:
-    """The likelihood with this name, or the given `Likelihood`."""
+def likelihood_of(given: str | Likelihood, target: TargetKind = "number") -> Likelihood:
+    """The likelihood of such targets with this name, or the given `Likelihood`."""
+    legal = sorted(name for name, each in LIKELIHOODS.items() if each.target == target)
     if isinstance(given, Likelihood):
+        if given.target != target:
+            raise ValueError(f"likelihood={given!r} is of a {given.target}: give one of {', '.join(map(repr, legal))}.")
         return given
-    if given not in LIKELIHOODS:
-        raise ValueError(f"likelihood={given!r}: give one of {', '.join(map(repr, sorted(LIKELIHOODS)))}.")
+    if given not in legal:
+        raise ValueError(f"likelihood={given!r}: give one of {', '.join(map(repr, legal))}.")
     return LIKELIHOODS[given]()

@@ -80,7 +80,9 @@ class LocationScale(Likelihood):
     def with_noise_prior(self, error: Array, rows: float) -> Self:
         return replace(self, precision_prior=GammaPrior(0.5 * rows, 0.5 * rows * np.maximum(error, _LEAST_ERROR)))
 
-    def draw(self, squares: Array, n_observations: float, rng: np.random.Generator) -> Parameters:
+    def draw(
+        self, parameters: Parameters, squares: Array, n_observations: float, rng: np.random.Generator
+    ) -> Parameters:
         shape, rate = self.precision_prior
         return {"alpha": rng.gamma(shape + 0.5 * n_observations, 1.0 / (rate + 0.5 * squares))}
 
@@ -102,6 +104,9 @@ class LocationScale(Likelihood):
     def predictive(self, values: Array, parameters: Mapping[str, Array], weights: Array) -> Mixture:
         noise = parameters["noise"]
         return Mixture(values, noise if noise.ndim == 3 else noise[:, None, :], weights, self)
+
+    def no_calibration(self, outputs: int) -> Calibration:
+        return Calibration.identity(outputs)
 
     def fit_calibration(self, predictive: Mixture, truth: Array, weights: Array) -> Calibration:
         return fit_calibration(predictive, truth, weights)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from csid.likelihoods.predictive import Predictive
+
 Array = NDArray[np.float64]
 
 _STEPS = 120
@@ -25,7 +27,7 @@ class StandardNoise(Protocol):
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(Predictive):
     """For each row and output, a mixture of D noise distributions with their own centres and scales.
 
     centres : (D, M, K).
@@ -71,6 +73,9 @@ class Mixture:
         """Probability (M, K) that a new observation is at most y (M, K)."""
         return np.asarray(np.tensordot(self.weights, self.noise.cdf((y - self.centres) / self.scales), 1))
 
+    def log_density(self, y: Array) -> Array:
+        return np.asarray(np.log(np.maximum(self.pdf(y), 1e-300)).sum(axis=1))
+
     def pdf(self, y: Array) -> Array:
         """Density (M, K) at y (M, K)."""
         return np.asarray(np.tensordot(self.weights, self.noise.pdf((y - self.centres) / self.scales) / self.scales, 1))
@@ -106,3 +111,10 @@ class Mixture:
         rows = np.arange(M)[:, None]
         centres, scales = self.centres[which, rows], np.broadcast_to(self.scales, self.centres.shape)[which, rows]
         return np.asarray(centres + scales * self.noise.sample((M, n, K), rng))
+
+
+def as_mixture(predictive: Predictive) -> Mixture:
+    """A predictive distribution that is a mixture of noise distributions, or an error."""
+    if isinstance(predictive, Mixture):
+        return predictive
+    raise TypeError(f"the predictive distribution is a {type(predictive).__name__}, not that of a numeric target.")

@@ -9,29 +9,35 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.data.targets import ClassTargets
 from csid.encoding import Encoding
-from csid.fitted.accuracy import Accuracy
+from csid.fitted.accuracy import Accuracy, ClassAccuracy
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
 from csid.fitted.schema import Schema
 from csid.inference.stream import Stream
 from csid.likelihoods import LIKELIHOODS, Likelihood
-from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.class_likelihood import ClassLikelihood
+from csid.likelihoods.predictive import PredictiveCalibration
 from csid.model_file.container import Section, json_number, read, write
 from csid.model_file.parts import (
     Arrays,
     Packed,
+    pack_calibration,
     pack_cpd,
     pack_draws,
     pack_encoding,
+    pack_labels,
     pack_pmf,
     unpack_calibration,
     unpack_cpd,
     unpack_draws,
     unpack_encoding,
     unpack_imputation_factor,
+    unpack_labels,
     unpack_pmf,
+    unpack_probability_calibration,
 )
 from csid.model_file.schemas import unpack_schema
 from csid.model_file.streams import pack_stream, unpack_stream
@@ -77,6 +83,9 @@ def write_model(
         "n_iter": int(fitted.n_iter),
         "schema": None if fitted.schema is None else fitted.schema.as_json(),
     }
+    if fitted.classes is not None:
+        entries["classes"], counts = pack_labels(fitted.classes)
+        more |= counts
     write(path, header | entries, arrays | more)
 
 
@@ -99,8 +108,10 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         raise header.wrong("missing", "is 'level', which contradicts the joint PMF")
     pmf = unpack_pmf(encoding, pmf_rank, arrays) if pmf_rank > 1 else None
     likelihood = _likelihood(header)
+    classes = unpack_labels(header.section("classes"), arrays) if header.entries.get("classes") is not None else None
+    _check_classes(header, likelihood, classes, outputs)
     posterior: Posterior | None = None
-    calibration: Calibration | None = None
+    calibration: PredictiveCalibration | None = None
     training: LeastSquaresRecord | SamplingRecord
     stream: Stream | None = None
     if "groups" in header.entries:
@@ -110,7 +121,9 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         posterior = Posterior(draws, encoding, likelihood, None if pmf is None else pmf.on(encoding), factor)
         if abs(posterior.weights.sum() - 1.0) > _ROUNDING:
             raise arrays.wrong("draws.0.weights", f"and the other groups sum to {posterior.weights.sum():g}, not 1")
-        calibration, training = unpack_calibration(arrays, outputs), _sampling_record(header, arrays)
+        of_noise = classes is None
+        calibration = unpack_calibration(arrays, outputs) if of_noise else unpack_probability_calibration(arrays)
+        training = _sampling_record(header, arrays)
         tensor = posterior.mean
     else:
         places = [f"member.{m}" for m in range(header.whole("members", 1, len(arrays.left)))]
@@ -135,7 +148,8 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         training=training,
         posterior=posterior,
         calibration=calibration,
-        schema=_schema(header, encoding, outputs),
+        schema=_schema(header, encoding, 1 if classes is not None else outputs),
+        classes=classes,
     )
     arrays.finish()
     return SavedModel(header.section("parameters"), fitted, stream)
@@ -146,10 +160,9 @@ def _pack_posterior(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
     if not isinstance(record, SamplingRecord) or fitted.calibration is None:
         raise TypeError("a fitted model with a posterior must have a SamplingRecord and a calibration.")
     arrays: Packed = {
-        "calibration.knots": fitted.calibration.knots,
-        "calibration.log_factors": fitted.calibration.log_factors,
         "calibration.imputation_factor": np.broadcast_to(posterior.imputation_factor, (fitted.n_outputs,)).copy(),
     }
+    arrays |= pack_calibration(fitted.calibration)
     arrays |= {f"trace.{c}": trace for c, trace in enumerate(record.trace)}
     for g, group in enumerate(posterior.groups):
         arrays |= pack_draws(group, f"draws.{g}")
@@ -162,7 +175,8 @@ def _pack_posterior(fitted: FittedModel) -> tuple[dict[str, Any], Packed]:
     }
     if record.accuracy is not None:
         found = asdict(record.accuracy)
-        entries["accuracy"] = {"rows": found.pop("rows"), **{name: _json_numbers(each) for name, each in found.items()}}
+        rows = {"rows": found.pop("rows")}
+        entries["accuracy"] = rows | {name: _as_numbers(each) for name, each in found.items()}
     return entries, arrays
 
 
@@ -192,13 +206,26 @@ def _sampling_record(header: Section, arrays: Arrays) -> SamplingRecord:
     )
 
 
-def _accuracy(section: Section, outputs: int) -> Accuracy:
+def _check_classes(header: Section, likelihood: Likelihood, classes: ClassTargets | None, outputs: int) -> None:
+    """A classifier has labels, and as many as its likelihood has classes."""
+    expected = likelihood.n_classes if isinstance(likelihood, ClassLikelihood) else 0
+    if (0 if classes is None else len(classes.labels)) != expected:
+        raise header.wrong("classes", f"do not match the likelihood, which has {expected}")
+    if likelihood.latent and likelihood.n_outputs(1) != outputs:
+        raise header.wrong("outputs", f"are {outputs}, but the likelihood has {likelihood.n_outputs(1)}")
+
+
+def _accuracy(section: Section, outputs: int) -> Accuracy | ClassAccuracy:
+    if "log_loss" in section.entries:
+        return ClassAccuracy(
+            section.whole("rows", 1), *(section.number(name) for name in ("accuracy", "log_loss", "brier"))
+        )
     found = {name: np.array(section.numbers(name, outputs)) for name in ("r2", "rmse", "coverage")}
     return Accuracy(section.whole("rows", 1), **found)
 
 
-def _json_numbers(values: NDArray[np.float64]) -> list[Any]:
-    return [json_number(value) for value in values.tolist()]
+def _as_numbers(values: NDArray[np.float64] | float) -> Any:
+    return json_number(values) if isinstance(values, float) else [json_number(value) for value in values.tolist()]
 
 
 def _whole_numbers(header: Section) -> dict[str, str]:

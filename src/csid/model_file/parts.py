@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.data.targets import ClassTargets
 from csid.encoding import CategoricalMode, Encoding, Mode, OrdinalMode
 from csid.encoding.modes import MOST_LEVELS
 from csid.fitted.posterior import Draws
 from csid.likelihoods import Likelihood
-from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.calibration import Calibration, as_noise_calibration
+from csid.likelihoods.class_predictive import ProbabilityCalibration
+from csid.likelihoods.predictive import PredictiveCalibration
 from csid.missing.joint_pmf import JointPMF
 from csid.missing.latent_classes import LatentClasses
 from csid.model_file.container import Section
@@ -32,7 +35,7 @@ _LARGEST_GROWTH, _SMALL_MODEL = 64, 1 << 26
 _GROWN_PMF = 4
 """Arrays of the PMF on the levels of the model that exist at the same time."""
 
-_LARGEST_LOG_FACTOR, _LARGEST_LIFT = 100.0, 1e100
+_LARGEST_LOG_FACTOR, _LARGEST_LIFT, _LARGEST_EXPONENT = 100.0, 1e100, 1e3
 
 
 @dataclass
@@ -153,6 +156,38 @@ def unpack_draws(encoding: Encoding, outputs: int, likelihood: Likelihood, array
             raise arrays.wrong(f"{place}.{name}", "is not positive")
     V, bias = arrays.take(f"{place}.V", (outputs, R)), arrays.take(f"{place}.bias", (D, outputs))
     return Draws(modes, factors, V, bias, ranks, parameters, weights)
+
+
+def pack_calibration(calibration: PredictiveCalibration) -> Packed:
+    """The calibration of predictive distributions: of noise, or of probabilities."""
+    if isinstance(calibration, ProbabilityCalibration):
+        return {"calibration.exponent": np.array([calibration.exponent])}
+    noise = as_noise_calibration(calibration)
+    return {"calibration.knots": noise.knots, "calibration.log_factors": noise.log_factors}
+
+
+def unpack_probability_calibration(arrays: Arrays) -> ProbabilityCalibration:
+    exponent = float(arrays.take("calibration.exponent", (1,))[0])
+    if not 0.0 < exponent <= _LARGEST_EXPONENT:
+        raise arrays.wrong("calibration.exponent", f"is {exponent:g}, not above 0 and at most {_LARGEST_EXPONENT:g}")
+    return ProbabilityCalibration(exponent)
+
+
+def pack_labels(classes: ClassTargets) -> tuple[dict[str, Any], Packed]:
+    """The labels of a classifier as a header entry, and the training rows of each."""
+    kind, labels = _pack_categories(classes.labels.tolist())
+    return {"type": kind, "categories": labels, "ordered": classes.ordered}, {"classes.counts": classes.counts}
+
+
+def unpack_labels(section: Section, arrays: Arrays) -> ClassTargets:
+    labels = _unpack_categories(section)
+    if len(labels) < 2:
+        raise section.wrong("categories", "are not two or more classes")
+    counts = arrays.take("classes.counts", (len(labels),))
+    if not (counts > 0.0).all():
+        raise arrays.wrong("classes.counts", "are not all positive")
+    kept = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
+    return ClassTargets(kept, counts, section.flag("ordered"))
 
 
 def unpack_calibration(arrays: Arrays, outputs: int) -> Calibration:

@@ -132,7 +132,7 @@ def _observed(fitted: FittedModel, X: Any, y: Any, k: int) -> Array:
 
 def _quantiles(fitted: FittedModel, X: Any, k: int, probabilities: Sequence[float] | Array, n_threads: int) -> Array:
     """(M, Q) predictive quantiles of an output."""
-    predictives = fitted.predictives(X, n_threads)
+    predictives = fitted.mixtures(X, n_threads)
     return np.concatenate(
         [np.stack([one.ppf(float(q))[:, k] for q in probabilities], axis=1) for _, one in predictives]
     )

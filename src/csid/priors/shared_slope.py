@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from csid.data.samples import Samples
+from csid.data.samples import RowSums
 from csid.tensor.factors import stack_factors, table_offsets, table_rows
 
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ _EM_STEPS, _LEAST = 20, 0.02
 
 
 def shared_slope_mean(
-    samples: Samples, values: Sequence[Array], rank: int, steepness: float, rng: np.random.Generator
+    samples: RowSums, values: Sequence[Array], rank: int, steepness: float, rng: np.random.Generator
 ) -> Array:
     """The prior mean (T, F), in the rows of a table of factors.
 
@@ -41,7 +41,7 @@ def shared_slope_mean(
     return mean
 
 
-def _correlations(samples: Samples, values: Sequence[Array]) -> tuple[Array, Array]:
+def _correlations(samples: RowSums, values: Sequence[Array]) -> tuple[Array, Array]:
     """Correlations (N,) of the level values with the targets, and the number of rows (N,) that each is over.
 
     With several outputs, correlations with the linear combination of the outputs that has the largest ones.

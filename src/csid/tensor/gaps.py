@@ -61,7 +61,11 @@ class Gaps(NamedTuple):
         """
         return np.asarray(1.0 / (1.0 + precision * (self.variances @ alpha) / len(alpha)))
 
-    def drawn(self, residuals: Array, alpha: Array, rng: np.random.Generator) -> Array:
-        """Draws (J, K) of the part of the residuals that is due to the missing cells."""
-        share = self.variances * alpha / (1.0 + self.variances * alpha)
-        return np.asarray(share * residuals + np.sqrt(share / alpha) * rng.standard_normal(residuals.shape))
+
+def deviations_in_gaps(residuals: Array, variances: Array, alpha: Array, rng: np.random.Generator) -> Array:
+    """Draws (J, K) of the part of residuals that is due to missing cells, the rest being noise of precision alpha (K,).
+
+    variances : (J, K) of the system's value over the missing cells of a row.
+    """
+    share = variances * alpha / (1.0 + variances * alpha)
+    return np.asarray(share * residuals + np.sqrt(share / alpha) * rng.standard_normal(residuals.shape))

@@ -1,6 +1,6 @@
 """Dask collections as partitions of rows, which workers check when they read them. Errors name the partition."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -13,8 +13,9 @@ from dask.dataframe.dispatch import make_meta
 from dask.delayed import Delayed
 from numpy.typing import NDArray
 
-from csid.data.checks import check_table, check_targets, check_weights, number_of_rows, target_names, without_mask
+from csid.data.checks import check_table, check_weights, number_of_rows, target_names, without_mask
 from csid.data.cluster.cluster import LOST, Cluster
+from csid.data.targets import NumericTargets, TargetReader
 from csid.data.weights import AS_GIVEN, WeightMeaning, WeightTotals, WeightUnit
 from csid.encoding.columns import read_columns
 
@@ -44,6 +45,7 @@ class PartitionColumns:
 
     example : a table without rows; outputs : K; one_output : whether y is one-dimensional or has a single column.
     weight_unit : of the sample weights; targets : names of the outputs, none if y has no names.
+    reader : of the targets.
     """
 
     example: Any
@@ -51,6 +53,7 @@ class PartitionColumns:
     one_output: bool
     weight_unit: WeightUnit = AS_GIVEN
     targets: tuple[str, ...] = ()
+    reader: TargetReader = field(default_factory=NumericTargets)
 
     @property
     def kinds(self) -> dict[str, str | None]:
@@ -187,7 +190,7 @@ def _checked(columns: PartitionColumns, X: Any, y: Any, sample_weight: Any) -> P
     if n_rows == 0:
         return PartitionRows(X, np.empty((0, columns.outputs)), None if sample_weight is None else np.empty(0))
     y = without_mask(y)
-    targets = check_targets(np.asarray(y)[:, 0] if columns.one_output and np.ndim(y) == 2 else y, n_rows)
+    targets = columns.reader.read(np.asarray(y)[:, 0] if columns.one_output and np.ndim(y) == 2 else y, n_rows)
     targets = targets.reshape(n_rows, -1)
     if targets.shape[1] != columns.outputs:
         raise ValueError(f"y has {targets.shape[1]} columns, but {columns.outputs} by its Dask metadata.")

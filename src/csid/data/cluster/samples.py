@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Totals:
 
     @property
     def n_outputs(self) -> int:
-        return len(self.mean)
+        return len(self.within)
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,16 @@ class ClusterSamples:
         self._working[:] = kept
         made = ClusterSamples(self.cluster, kept, self.summary, self.weight_held_out, list(self._assignments))
         weight, count = made._sum("sums-weights", blocks.weights, ())
-        summary = replace(self.summary, total_weight=float(weight[0]), n_observations=float(count[0]))
+        within = self.summary.within if not likelihood.latent else np.zeros(len(factors.V))
+        summary = replace(self.summary, total_weight=float(weight[0]), n_observations=float(count[0]), within=within)
         return replace(made, summary=summary)
 
     def loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
         (total,) = self._sum("sums-losses", blocks.loss, (likelihood, factors, parameters))
         return float(total[0])
+
+    def loss_at(self, likelihood: RowLikelihood, factors: Factors) -> Callable[[Parameters], float]:
+        return partial(self.loss, likelihood, factors)
 
     def held_out_loss(self, likelihood: RowLikelihood, factors: Factors, parameters: Parameters) -> float:
         if not likelihood.augmented:

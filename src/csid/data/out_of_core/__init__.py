@@ -2,7 +2,7 @@
 
 from csid.data.out_of_core.batches import Batches
 from csid.data.out_of_core.code_file import CodeFile, CodeFileError
-from csid.data.out_of_core.encoder import DiskSurvey, Encoder, roles_of
+from csid.data.out_of_core.encoder import DiskSurvey, Encoder, RowChecks, roles_of
 from csid.data.out_of_core.parquet import ParquetRows
 from csid.data.out_of_core.rows import Batch, OpenRows, RowBatches, open_rows, row_batches
 
@@ -16,6 +16,7 @@ __all__ = [
     "OpenRows",
     "ParquetRows",
     "RowBatches",
+    "RowChecks",
     "open_rows",
     "roles_of",
     "row_batches",

@@ -4,17 +4,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from csid.data.checks import check_targets, check_weights, number_of_rows
+from csid.data.checks import check_weights, number_of_rows
 from csid.data.out_of_core.code_file import CodeFile
 from csid.data.out_of_core.rows import Batch, OpenRows
 from csid.data.problem import Problem
+from csid.data.targets import TargetReader
 from csid.data.weights import WeightUnit
 from csid.encoding import Encoding, LevelCounts, Mode, Moments, TableSketch
 from csid.encoding.columns import is_table
@@ -59,20 +60,30 @@ class CheckedBatch:
         return None if own.all() else np.flatnonzero(own)
 
 
+class RowChecks(NamedTuple):
+    """How the rows of a batch are checked.
+
+    table : checks the predictors of a batch against the columns of the fit; targets : reads its targets.
+    """
+
+    table: Callable[[Any], Any]
+    targets: TargetReader
+
+
 @dataclass(frozen=True)
 class Encoder:
     """Encodes rows batch by batch, the columns of a batch in threads.
 
     roles : (M,) of all rows.
     unit : of the sample weights.
-    check_table : checks the predictors of a batch against the columns of the fit.
+    checks : of the rows of each batch.
     open_bar : opens a progress bar for one pass, and returns a function to call with the number of rows of each batch.
     """
 
     rows: OpenRows
     roles: NDArray[np.uint8]
     unit: WeightUnit
-    check_table: Callable[[Any], Any]
+    checks: RowChecks
     n_threads: int = 1
     open_bar: Callable[[], AbstractContextManager[Callable[[int], None]]] = lambda: nullcontext(lambda rows: None)
 
@@ -211,8 +222,8 @@ class Encoder:
 
     def _checked(self, batch: Batch, n_rows: int, start: int) -> CheckedBatch:
         with _prefix_errors(batch.label):
-            X = self.check_table(batch.X)
-            y = check_targets(batch.y, n_rows)
+            X = self.checks.table(batch.X)
+            y = self.checks.targets.read(batch.y, n_rows)
             weights = None
             if self.rows.weighted is not None:  # some batches have weights
                 weights = self.unit.of(check_weights(batch.weights, n_rows, fewest=0))

@@ -1,0 +1,62 @@
+"""What the classifiers have in common: labels, predicted classes and probabilities, and accuracy as their score."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from csid.data.targets import ClassTargets, TargetReader
+from csid.estimators.base import TensorEstimator
+from csid.likelihoods import Likelihood
+from csid.likelihoods.binary_probit import BinaryProbit
+from csid.likelihoods.multinomial_probit import MultinomialProbit
+
+Array = NDArray[np.float64]
+
+
+class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
+    """A classifier that stores everything it has fitted in `fitted_`, a `FittedModel`."""
+
+    class_order: Sequence[Any] | None
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels (C,), in the order of the columns of `predict_proba`."""
+        return self._classes().labels
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of each row, (M,)."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, (M, C)."""
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, (M, C)."""
+        return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> Array:
+        """Latent values: that of the second of two classes, (M,), or one for each class, (M, C)."""
+        fitted = self._fitted()
+        return fitted.squeeze(fitted.means(X, self._threads()))
+
+    def _classes(self) -> ClassTargets:
+        classes = self._fitted().classes
+        if classes is None:
+            raise TypeError("the fitted model has no classes: it is that of a regressor.")
+        return classes
+
+    def _target_reader(self, parts: Iterable[Any]) -> TargetReader:
+        return ClassTargets.of(parts, self.class_order)
+
+    def _likelihood(self, reader: TargetReader) -> Likelihood:
+        if not isinstance(reader, ClassTargets):
+            raise TypeError(f"a classifier needs classes, but its targets are {type(reader).__name__}.")
+        if isinstance(self.likelihood, Likelihood):
+            return self.likelihood
+        if self.likelihood != "probit":
+            raise ValueError(f"likelihood={self.likelihood!r}: give 'probit'.")
+        return (BinaryProbit if len(reader.labels) == 2 else MultinomialProbit)(reader.frequencies)

@@ -1,0 +1,36 @@
+"""What the regressors have in common: numeric targets, and R² as their score."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags
+
+from csid.data.checks import check_targets
+from csid.data.targets import NumericTargets, TargetReader
+from csid.estimators.base import TensorEstimator
+from csid.likelihoods import Likelihood, likelihood_of
+
+
+class TensorRegressor(RegressorMixin, TensorEstimator):  # type: ignore[misc]
+    """A regressor that stores everything it has fitted in `fitted_`, a `FittedModel`."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions; with several outputs, its mean over them."""
+        predicted = np.asarray(self.predict(X))
+        targets = check_targets(y, len(predicted)).reshape(predicted.shape)
+        unit = np.exp2(np.frexp(np.abs(targets).max())[1])  # R² has none, and squares then are floats
+        return float(r2_score(targets / unit, predicted / unit, sample_weight=sample_weight))
+
+    def _target_reader(self, parts: Iterable[Any]) -> TargetReader:
+        return NumericTargets()
+
+    def _likelihood(self, reader: TargetReader) -> Likelihood:
+        return likelihood_of(self.likelihood)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,33 @@
+"""What predictive distributions of all likelihoods have in common."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Predictive(ABC):
+    """Distributions of a new observation at M rows, as mixtures over posterior draws."""
+
+    @abstractmethod
+    def log_density(self, y: Array) -> Array:
+        """Log densities or log probabilities (M,) of targets (M, T), summed over outputs."""
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """The distributions of some rows."""
+
+
+class PredictiveCalibration(ABC):
+    """A change of predictive distributions that was fitted to held-out rows."""
+
+    @abstractmethod
+    def of(self, predictive: Any) -> Any:
+        """The calibrated predictive distribution, of the same kind."""
+
+    @abstractmethod
+    def in_units(self, centre: Array, scale: Array) -> "PredictiveCalibration":
+        """The same calibration for targets in other units, `centre + scale * targets`."""
