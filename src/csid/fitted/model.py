@@ -118,7 +118,9 @@ class FittedModel:
 
     @property
     def target_names(self) -> tuple[str, ...]:
-        """Names of the outputs: those of y or of the data file, or y, or y1, y2, …"""
+        """Names of the outputs: of y or of the data file, or y, or y1, y2, …; of several classes, their labels."""
+        if self.classes is not None and self.n_outputs > 1:
+            return tuple(map(str, self.classes.labels.tolist()))
         return self.known_targets or default_targets(self.n_outputs)
 
     @property
