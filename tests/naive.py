@@ -346,3 +346,16 @@ def _balanced(penalties: Sequence[Array], model: Model) -> Model:
     unknowns = [A * c for A, c in zip([*model.A, model.V], scales, strict=False)]
     V = unknowns[-1] if len(unknowns) > len(model.A) else model.V
     return Model(unknowns[: len(model.A)], V, model.bias)
+
+
+def dense_unit(levels: int, ordered: int, order: int) -> Array:
+    """U_n: squared differences of the levels that have enough neighbours, squares of the others."""
+    smooth = ordered if ordered > order else 0
+    alone = np.diag((np.arange(levels) >= smooth).astype(float))
+    return penalty_matrix(levels, smooth, 0.0, 1.0, order) + alone
+
+
+def dense_units(problem: Problem, order: int) -> list[Array]:
+    """The matrices U_n of all modes."""
+    numbers = zip(problem.levels.tolist(), problem.ordered.tolist(), strict=True)
+    return [dense_unit(levels, ordered, order) for levels, ordered in numbers]

@@ -31,7 +31,7 @@ def _between(low: Any, high: Any, counter: Any) -> Any:
 def _above_or_around(low: Any, high: Any, counter: Any) -> Any:
     """The same for an interval that reaches above zero."""
     width = high - low
-    if not width > 0.0:
+    if not width > 0.0 or low == np.inf:  # one point, or no numbers at all
         return low
     if low <= 0.0 and width > _WIDE:
         while True:
@@ -121,6 +121,9 @@ def draw_utilities(eta: Any, classes: Any, seed: Any, out: Any) -> None:
         y = classes[m]
         mode = _mode_of_largest(eta, m, y, _EXACT)
         highest = _log_density(eta, m, y, mode)
+        if not np.isfinite(highest):  # after an overflow, which the sums over rows report
+            out[m] = np.nan
+            continue
         while True:
             step = normal(counter)
             z = mode + step

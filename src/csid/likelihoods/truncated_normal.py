@@ -7,6 +7,8 @@ from scipy.special import log_ndtr
 Array = NDArray[np.float64]
 
 _LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
+_NARROW = 1e-5
+"""Below this width the density is nearly constant between the bounds, and differences would lose their digits."""
 
 
 def log_mass(low: Array, high: Array) -> Array:
@@ -15,16 +17,18 @@ def log_mass(low: Array, high: Array) -> Array:
     a, b = np.where(upper, -high, low), np.where(upper, -low, high)
     larger, smaller = log_ndtr(b), log_ndtr(a)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = larger + np.log1p(-np.exp(np.minimum(smaller - larger, 0.0)))
-    return np.asarray(np.where(high > low, found, -np.inf))
+        wide = larger + np.log1p(-np.exp(np.minimum(smaller - larger, 0.0)))
+        narrow = _log_density(0.5 * (a + b)) + np.log(b - a)
+    return np.asarray(np.where(high - low > _NARROW, wide, np.where(high > low, narrow, -np.inf)))
 
 
 def truncated_mean(low: Array, high: Array) -> Array:
-    """The mean given that the value is between low and high; low where they are equal."""
+    """The mean given that the value is between low and high."""
     mass = log_mass(low, high)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = np.exp(_log_density(low) - mass) - np.exp(_log_density(high) - mass)
-    return np.asarray(np.where(high > low, np.clip(mean, low, high), low))
+        middle = 0.5 * (low + high)
+    return np.asarray(np.where(high - low > _NARROW, np.clip(mean, low, high), middle))
 
 
 def _log_density(z: Array) -> Array:
