@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from csid._kernels.compiled import inner, kernel
-from csid._kernels.normal_distribution import cdf, inverse_mills, log_cdf
+from csid._kernels.normal_distribution import inverse_mills, log_cdf
 from csid._kernels.random_numbers import normal, start_of_row, uniform
 
 _WIDE = 2.5
-_TINY_BELOW, _LEAST_PRODUCT = -5.0, 1e-200
 _NEWTON_STEPS, _EXACT, _NEAR = 40, 1e-10, 0.03
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -96,16 +95,12 @@ def _mode_of_largest(eta: Any, m: int, y: int, tolerance: float) -> Any:
 
 @inner
 def _log_density(eta: Any, m: int, y: int, z: float) -> Any:
-    """log f(z), by one logarithm of the product of all Phi that are not tiny."""
-    total, product = -0.5 * (z - eta[m, y]) ** 2, 1.0
+    """log f(z)."""
+    total = -0.5 * (z - eta[m, y]) ** 2
     for k in range(eta.shape[1]):
         if k != y:
-            t = z - eta[m, k]
-            if t < _TINY_BELOW or product < _LEAST_PRODUCT:
-                total += log_cdf(t)
-            else:
-                product *= cdf(t)
-    return total + np.log(product)
+            total += log_cdf(z - eta[m, k])
+    return total
 
 
 @kernel
