@@ -98,6 +98,31 @@ def test_max_rank_bounds_the_tensor() -> None:
     assert model.cpd_.rank <= 20
 
 
+@pytest.mark.filterwarnings("ignore:The chains may not have converged")
+@pytest.mark.parametrize(
+    ("max_rank", "kept"), [(1000, range(10)), (59, [0, 3, 6, 9]), (24, [0, 9]), (12, [0]), (1, [0])]
+)
+def test_chains_are_thinned_to_evenly_spaced_draws_with_the_weight_of_the_chain(
+    monkeypatch: pytest.MonkeyPatch, max_rank: int, kept: list[int]
+) -> None:
+    """Three chains of rank four; without a pilot, both priors have a half. What monitors the noise is not thinned."""
+    monkeypatch.setattr(csid.inference.pilot, "_FEWEST_ROWS", 1000)
+    options = {**QUICK, "prior": ["medium", "smooth"], "n_chains": 3, "n_burn": 20, "n_draws": 10}
+    X, y = _system(300)
+    whole, thinned = (BayesianCSIDRegressor(**options | {"max_rank": most}).fit(X, y) for most in (10**6, max_rank))
+    assert len(whole.posterior_.draws) == 30
+    expected = [whole.posterior_.draws[10 * chain + at] for chain in range(3) for at in kept]
+    for draw, other in zip(thinned.posterior_.draws, expected, strict=True):
+        for A, B in zip([*draw.factors, draw.V, draw.bias], [*other.factors, other.V, other.bias], strict=True):
+            assert_array_equal(A, B)
+    noise = whole.posterior_.noise.reshape(3, 10, 1)
+    assert_array_equal(thinned.posterior_.noise, noise[:, kept].reshape(-1, 1))
+    weights = thinned.posterior_.weights.reshape(3, -1)
+    assert_allclose(weights, np.repeat([[0.25], [0.25], [0.5]], len(kept), axis=1) / len(kept))
+    for name in ("noise_rhat", "noise_ess", "drift", "smoothness_rhat", "smoothness_ess"):
+        assert thinned.convergence_[name] == whole.convergence_[name]
+
+
 def test_the_number_of_threads_changes_nothing() -> None:
     X, y = _system(150)
     one, two = (BayesianCSIDRegressor(**(QUICK | {"n_jobs": n})).fit(X, y).predict(X) for n in (1, 2))

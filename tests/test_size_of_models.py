@@ -9,8 +9,17 @@ from numpy.testing import assert_array_equal
 import csid
 from csid import BayesianCSIDRegressor
 from csid.inference import chains
-from csid.inference.jobs import supported_rank
+from csid.inference.chains import Member
+from csid.inference.jobs import ChainOptions, supported_rank
+from csid.inference.pilot import PilotResult
+from csid.inference.starts import random_state
+from csid.inference.state import Chain
+from csid.inference.treatments import Treatment
+from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.gaussian import Gaussian
+from csid.priors import CATALOGUE
 from fit.strategies import build_problem
+from tables import local_table
 
 OPTIONS = {"rank": 12, "prior": ["medium", "smooth"], "effort": "fast", "n_chains": 4, "n_draws": 24, "random_state": 0}
 
@@ -36,6 +45,25 @@ def test_half_precision_costs_nothing_and_halves_the_file(tmp_path: Path, monkey
         model.save(tmp_path / name)
         assert_array_equal(csid.load(tmp_path / name).predict(X), model.predict(X))
     assert (tmp_path / "half").stat().st_size < 0.7 * (tmp_path / "single").stat().st_size
+
+
+@pytest.mark.parametrize(("rank", "dtype"), [(10_000, np.float32), (10_001, np.float16)])
+def test_draws_of_more_than_four_million_numbers_are_in_half_precision(rank: int, dtype: type) -> None:
+    """Two chains of ten draws on 20 levels, at a rank that makes the numbers four million, and at one more."""
+    rng, spec = np.random.default_rng(0), CATALOGUE["medium"]
+    X = np.tile(np.arange(20.0), 3)[:, None]
+    table, treatment = local_table(X, rng.standard_normal((60, 1))), Treatment("auto", "linear", "marginalize", True)
+    fold = treatment.encoder(table)(spec)
+    assert fold.encoding.levels.sum() == 20
+    state = random_state(fold.train, Gaussian(), rank, rng)
+    members = [Member(fold.encoding, Chain(state, [state] * 10, [np.ones(1)] * 10, kept=list(range(10))), 0)] * 2
+    pilot = PilotResult(np.ones(1), Calibration.identity(1), None, np.ones(1))
+    sampling = chains.Sampling(
+        {"medium": spec}, treatment, pilot, ChainOptions(Gaussian(), rank), members=tuple(members)
+    )
+    (group,) = chains.collect(sampling, table, max_rank=10**6).posterior.groups
+    assert group.factors[0].shape == (20, 20 * rank)
+    assert group.factors[0].dtype == dtype
 
 
 def test_a_factor_too_large_for_half_precision_stays_in_single() -> None:

@@ -78,6 +78,15 @@ def test_a_draw_on_other_predictors_is_refused() -> None:
         Draws.of(posterior.groups[0].modes, [posterior.draws[0], longer], _noise(np.ones((2, 1))), np.full(2, 0.5))
 
 
+def test_an_encoding_of_other_predictors_is_refused() -> None:
+    posterior, _ = _posterior()
+    encoding = posterior.encoding
+    longer = Encoding((*encoding.modes, encoding.modes[0]), (*encoding.marginals, encoding.marginals[0]))
+    for other in (longer, Encoding(encoding.modes[:1], encoding.marginals[:1])):
+        with pytest.raises(ValueError, match="zip"):
+            posterior.groups[0].on(other)
+
+
 def test_noise_is_that_of_the_draws_in_every_row() -> None:
     posterior, codes = _posterior()
     predictive = posterior.predictive(posterior.values(codes, np.zeros((0, 2), np.float32)))
@@ -105,6 +114,81 @@ def test_draws_of_few_levels_move_to_more_without_change() -> None:
         assert_allclose(other.evaluate(np.array([[0], [4], [8], [9]], np.uint8), np.zeros((4, 1))), expected, 1e-6)
         between = other.evaluate(np.array([[2]], np.uint8), np.zeros((1, 1)))
         assert_allclose(between, expected[:2].mean(axis=0, keepdims=True), rtol=1e-6)
+
+
+def _of_factors(*factors: Array, half: bool = False) -> Draws:
+    """A single draw of rank two with these factors."""
+    modes = tuple(OrdinalMode(f"x{n}", np.arange(float(len(A))), True, False) for n, A in enumerate(factors))
+    marginals = tuple(np.full(len(A), 1.0 / len(A)) for A in factors)
+    cpd = CPD(factors, np.ones((1, 2)), np.zeros(1), marginals)
+    return Draws.of(modes, [cpd], _noise(np.ones((1, 1))), np.ones(1), half)
+
+
+def test_half_precision_rounds_deviations_from_one_only() -> None:
+    """To one part in 2048 of the deviation, however small it is; single precision rounds the number itself."""
+    rng = np.random.default_rng(0)
+    factors = [1.0 + size * rng.standard_normal((5, 2)) for size in (1e-3, 1.0, 100.0)]
+    single, half = _of_factors(*factors), _of_factors(*factors, half=True)
+    for n, A in enumerate(factors):
+        assert single.factors[n].dtype == np.float32
+        assert half.factors[n].dtype == np.float16
+        assert single.factor(n).dtype == half.factor(n).dtype == np.float64
+        assert_allclose(single.factor(n), A, rtol=1e-7)
+        assert_allclose(half.factor(n) - 1.0, A - 1.0, rtol=1 / 2048)
+    assert_array_equal(_of_factors(np.ones((3, 2)), half=True).factor(0), 1.0)
+
+
+@pytest.mark.parametrize("where", [0, 1])
+@pytest.mark.parametrize(("largest", "dtype"), [(9_999.0, np.float16), (-10_000.0, np.float32), (10_000.0, np.float32)])
+def test_a_number_of_ten_thousand_in_any_factor_keeps_all_in_single_precision(
+    where: int, largest: float, dtype: type
+) -> None:
+    factors = [np.zeros((3, 2)), np.ones((4, 2))]
+    factors[where][1, 1] = largest
+    assert [A.dtype for A in _of_factors(*factors, half=True).factors] == [dtype, dtype]
+    assert_allclose(_of_factors(*factors, half=True).factor(where)[1, 1], largest, rtol=1e-3)
+
+
+def test_draws_of_several_ranks_and_groups_keep_their_order() -> None:
+    """Values, parameters and weights of the same number are of the same draw."""
+    like, codes = _posterior()
+    modes, p, rng = like.encoding.modes, like.encoding.marginals, np.random.default_rng(1)
+    cpds = [
+        CPD((rng.normal(size=(3, r)), rng.normal(size=(2, r))), rng.normal(size=(2, r)), rng.normal(size=2), p)
+        for r in (3, 1, 2)
+    ]
+    noise, weights = rng.uniform(0.5, 1.0, (3, 2)), np.array([0.2, 0.5, 0.3])
+    parts = [slice(0, 2), slice(2, 3)]
+    groups = tuple(Draws.of(modes, cpds[part], _noise(noise[part]), weights[part]) for part in parts)
+    posterior, none = replace(like, groups=groups), np.zeros((0, 2), np.float32)
+    expected = np.array([cpd.evaluate(codes, none) for cpd in cpds])
+    assert_allclose(posterior.expected_values(codes, none), expected, atol=1e-6)
+    assert_allclose(posterior.values(codes[:2], none), expected[:, :2], atol=1e-6)  # complete rows
+    assert_allclose(posterior.mean.evaluate(codes, none), np.tensordot(weights, expected, 1), atol=1e-6)
+    assert_array_equal(posterior.weights, weights)
+    assert list(posterior.parameters) == ["noise"]
+    assert_array_equal(posterior.noise, noise)
+
+
+def test_its_table_has_a_line_for_each_group() -> None:
+    posterior, _ = _posterior()
+    table = posterior.table()
+    assert table.header == ["draws", "sum of ranks", "levels of all predictors", "weight"]
+    assert [row[:3] for row in table.rows] == [[1, 2, 5], [3, 6, 5]]
+    assert_allclose([row[3] for row in table.rows], [0.1, 0.9])
+
+
+def test_draws_spread_over_missing_cells_as_much_as_the_imputation_factor_says() -> None:
+    """About the same mean; by default, as much as the PMF."""
+    posterior, _ = _posterior()
+    none = np.zeros((0, 2), np.float32)
+    codes = np.array([[3, 1], [0, 2], [0, 1]], np.uint8)
+    plain = posterior.values(codes, none)
+    assert_array_equal(replace(posterior, imputation_factor=np.ones(1)).values(codes, none), plain)
+    mean = np.tensordot(posterior.weights, plain, 1)
+    wider = replace(posterior, imputation_factor=np.array([3.0])).values(codes, none)
+    assert_allclose(wider[:, :2] - mean[:2], 3.0 * (plain[:, :2] - mean[:2]), atol=1e-12)
+    assert_array_equal(wider[:, 2], plain[:, 2])
 
 
 def test_a_pickle_holds_no_more_than_the_draws() -> None:

@@ -231,6 +231,31 @@ def test_a_single_chain_has_halves() -> None:
     assert np.isnan(metrics["prediction_error"])
 
 
+@pytest.mark.parametrize("owners", [[0], [0, 0], [0, 1], [0, 1, 1]])
+@pytest.mark.parametrize("sweeps", [2, 3, 40])
+def test_drift_is_the_largest_change_of_the_mean_between_the_halves_of_a_prior_s_chains(
+    owners: list[int], sweeps: int
+) -> None:
+    """Of two sweeps too, and of a prior with a single chain; the middle of an odd number is left out."""
+    chains = _Chains(owners, outputs=3, sweeps=sweeps)
+    half, changes = sweeps // 2, []
+    for prior in set(owners):
+        for output in range(3):
+            own = [trace[:, output] for trace, owner in zip(chains.traces, owners, strict=True) if owner == prior]
+            first, second = (np.mean([part.mean() for part in parts]) for parts in _first_and_second(own, half))
+            changes.append(abs(first - second))
+    assert_allclose(chains.metrics()["drift"], max(changes))
+
+
+def _first_and_second(traces: list[Array], half: int) -> tuple[list[Array], list[Array]]:
+    return [trace[:half] for trace in traces], [trace[-half:] for trace in traces]
+
+
+@pytest.mark.parametrize("owners", [[0], [0, 0], [0, 1]])
+def test_a_single_sweep_has_no_drift(owners: list[int]) -> None:
+    assert _Chains(owners, sweeps=1).metrics()["drift"] == 0.0
+
+
 def test_a_likelihood_without_parameters_of_its_own() -> None:
     metrics = _Chains([0, 0, 1], outputs=0).metrics()
     assert np.isnan([metrics["noise_rhat"], metrics["noise_ess"]]).all()
@@ -258,6 +283,7 @@ def test_the_error_of_a_mean_of_chains_is_what_other_chains_would_give() -> None
     means = rng.standard_normal((2000, 4, 3))
     found = np.sqrt(np.mean([monte_carlo_error(each, weights) ** 2 for each in means]))
     assert found == pytest.approx((weights @ means).std(), rel=0.05)
-    assert np.isnan(monte_carlo_error(means[0, :1], np.ones(1)))
+    for weight in (1.0, 1.0 - 1e-12):
+        assert np.isnan(monte_carlo_error(means[0, :1], np.array([weight])))
     assert np.isnan(monte_carlo_error(means[0, :2], np.array([1.0, 0.0])))
     assert monte_carlo_error(np.ones((3, 5)), np.full(3, 1 / 3)) == 0.0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 
 import csid.inference.pilot
 from csid._kernels.threads import Workers
@@ -16,10 +17,12 @@ from csid.data.table import LocalTable
 from csid.inference.held_out_draws import HeldOutDraws, values_at
 from csid.inference.jobs import ChainOptions, Job, Runner
 from csid.inference.pilot import Pilot, PilotPlan, SamplingPlan, Trial
+from csid.inference.stacking import stack_densities
 from csid.inference.starts import random_state
 from csid.inference.state import Chain
 from csid.inference.treatments import Treatment
 from csid.likelihoods.gaussian import Gaussian
+from csid.likelihoods.mixture import Mixture
 from csid.missing.joint_pmf import fit_joint_pmf
 from csid.missing.level_pmf import expected_values
 from csid.priors import CATALOGUE
@@ -190,6 +193,22 @@ def test_intervals_are_as_much_narrower_as_the_error_is_smaller(monkeypatch: pyt
     assert_allclose(logs[1] - logs[0], np.log(0.5))
 
 
+def test_a_fit_with_fewer_chains_than_the_pilot_misses_no_less() -> None:
+    pilot = _pilot(_table(100), plan=PLAN._replace(pilot=PLAN.pilot._replace(chains=3)), chains=2)
+    assert pilot is not None
+    means = np.random.default_rng(0).standard_normal((2, *pilot.truth.shape))
+    gain = pilot._gain(means, np.array([0.5, 0.5]), np.ones(1), np.ones(pilot.truth.shape))
+    assert_array_equal(gain, [0.0])
+
+
+def test_the_gain_of_more_chains_is_at_most_a_half() -> None:
+    pilot = _pilot(_table(100), chains=50)
+    assert pilot is not None
+    means = 9.0 * np.random.default_rng(0).standard_normal((2, *pilot.truth.shape))
+    gain = pilot._gain(means, np.array([0.5, 0.5]), np.ones(1), np.ones(pilot.truth.shape))
+    assert_array_equal(gain, [0.5])
+
+
 def test_a_single_prior_tells_nothing_of_how_chains_differ() -> None:
     pilot = _pilot(_table(100))
     assert pilot is not None
@@ -275,15 +294,18 @@ def test_only_rows_that_lack_something_judge(monkeypatch: pytest.MonkeyPatch) ->
 def test_where_rows_are_few_the_first_treatment_yields_to_what_is_clearly_better(
     monkeypatch: pytest.MonkeyPatch, prior: str, better_by: float, expected: str
 ) -> None:
-    """Squared errors of the second are lower by a number on average, in 50 rows, among which that varies by one."""
+    """Squared errors of the second are lower by a number on average, in 50 rows, among which that varies by one.
+
+    How both vary together does not count.
+    """
     table = _table(50)
     pilot = _pilot(replace(table, X=np.where(np.arange(3) == 0, np.nan, table.X)))
     assert pilot is not None
-    varied = np.repeat([-1.0, 1.0], 25)
+    varied, together = np.repeat([-1.0, 1.0], 25), np.tile([-1.5, 1.5], 25)
 
     def sampled(_: Pilot, trials: Any, *rest: Any) -> list[HeldOutDraws]:
         truth = np.concatenate([encoder(CATALOGUE[prior]).held_out.targets for encoder in trials[0].encoders])
-        errors = [np.full(50, 4.0), 4.0 - better_by - varied]
+        errors = [4.0 + together, 4.0 + together - better_by - varied]
         return [_draws((truth[:, 0] + np.sqrt(e))[None, :, None]) for e in errors]
 
     monkeypatch.setattr(Pilot, "_draws", sampled)
@@ -313,7 +335,9 @@ def test_weights_are_shrunk_to_priors_for_few_rows_where_those_are_tried(
         assert_allclose(targets[0], target)
 
 
-@pytest.mark.parametrize(("rows", "chains", "draws"), [(10, 8, 48), (60_000, 8, 48), (240_000, 4, 12), (10**6, 2, 6)])
+@pytest.mark.parametrize(
+    ("rows", "chains", "draws"), [(10, 8, 48), (60_000, 8, 48), (240_000, 4, 12), (10**6, 2, 6), (10**9, 2, 6)]
+)
 def test_more_rows_need_less_sampling(rows: int, chains: int, draws: int) -> None:
     plan = SamplingPlan(PLAN.pilot, chains=8, burn=40, draws=48, rows=60_000)
     less = plan.on(rows)
@@ -359,3 +383,151 @@ def test_intervals_of_rows_with_gaps_are_narrower_only_as_far_as_they_are_noise(
         priors = [CATALOGUE["medium"], CATALOGUE["informed_noise"]]
         logs.append(pilot.weigh(priors, TREATMENT, np.random.SeedSequence(1)).calibration.log_factors)
     assert_allclose(logs[1] - logs[0], 0.5 * np.log(1.0 - 0.75 * 0.4))
+
+
+def _two_outputs(rows: int, incomplete: int = 0) -> LocalTable:
+    """Numbers and rows of different weights, with two outputs; the first rows lack a cell."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (rows, 3))
+    X[:incomplete, 0] = np.nan
+    return local_table(X, rng.standard_normal((rows, 2)), rng.uniform(0.2, 3.0, rows))
+
+
+def _of_table(table: LocalTable, held_out: int) -> Pilot:
+    """A pilot on all rows of a table, in their order."""
+    return Pilot(table, PLAN.pilot._replace(held_out=held_out), OPTIONS, 4, RUNNER)
+
+
+def test_losses_are_weighted_squared_errors_summed_over_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    pilot = _of_table(_two_outputs(60), 24)
+    errors = np.random.default_rng(1).standard_normal((2, *pilot.truth.shape))
+    found = [_draws((pilot.truth + error)[None]) for error in errors]
+    monkeypatch.setattr(Pilot, "_draws", lambda *_: found)
+    expected = [[w * (a**2 + b**2) for w, (a, b) in zip(pilot.table.weights[:24], e, strict=True)] for e in errors]
+    assert_allclose(pilot.losses([], ""), expected)
+
+
+def test_likelihoods_that_say_so_are_judged_by_log_predictive_density(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both the losses of treatments and the weights of priors."""
+    monkeypatch.setattr(Gaussian, "held_out_score", "log_density")
+    pilot = _of_table(_two_outputs(60), 24)
+    rng = np.random.default_rng(3)
+    found = [_draws(pilot.truth + spread * rng.standard_normal((5, *pilot.truth.shape))) for spread in (0.5, 1.0)]
+    monkeypatch.setattr(Pilot, "_draws", lambda *_: found)
+    densities = np.array([np.mean(norm.pdf(pilot.truth, draws.values), axis=0).prod(axis=1) for draws in found])
+    assert_allclose(pilot.losses([], ""), -pilot.row_weights * np.log(densities))
+    expected = stack_densities(np.log(densities), pilot.row_weights, None)
+    assert_allclose(pilot._stacking_weights(found, None), expected)
+    assert_allclose(replace(pilot, chains=1)._stacking_weights(found, None), [1.0, 0.0])
+
+
+def test_the_held_out_error_is_that_of_each_output_on_its_own() -> None:
+    """An average over rows by weight and by the part of their variance that is noise."""
+    pilot = _of_table(_two_outputs(100), 100)
+    rng = np.random.default_rng(2)
+    squares, fractions = rng.uniform(0.0, 1.0, (100, 2)) * [1.0, 9.0], rng.uniform(0.1, 1.0, (100, 2))
+    expected = np.zeros(2)
+    for k in range(2):
+        total = 0.0
+        for row, weight in enumerate(pilot.table.weights):
+            expected[k] += weight * fractions[row, k] * (fractions[row, k] * squares[row, k])
+            total += weight * fractions[row, k]
+        expected[k] /= total
+    assert_allclose(pilot._average(squares, fractions), expected)
+
+
+def _scripted(monkeypatch: pytest.MonkeyPatch, errors: dict[str, Array]) -> tuple[list[Any], list[list[str]]]:
+    """Draws of each prior are the truth plus its error, and zero where cells are hidden.
+
+    Returns what the priors of each stage were told of the error, and their names.
+    """
+    told: list[Any] = []
+    stages: list[list[str]] = []
+
+    def scripted(self: Pilot, trials: Sequence[Trial], error: Any, label: str, hide: int = 0) -> list[HeldOutDraws]:
+        told.append(error)
+        stages.append([next(name for name in errors if CATALOGUE[name] == trial.spec) for trial in trials])
+        truth, found = self.truth, []
+        incomplete = np.isnan(self.table.X[self.held_out]).any(axis=1)
+        for name in stages[-1]:
+            values = (truth + errors[name])[None]
+            hidden = np.zeros((1, max(hide, 0) * len(self.folds), truth.shape[1]))
+            found.append(HeldOutDraws(values, {"noise": np.ones(values.shape)}, incomplete, hidden))
+        return found
+
+    monkeypatch.setattr(Pilot, "_draws", scripted)
+    return told, stages
+
+
+def test_priors_that_use_the_held_out_error_run_last_with_the_smallest_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the result has the error of the weighted predictions."""
+    pilot = _of_table(_two_outputs(100), 60)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (4, 60, 2))
+    errors = {
+        "informed_noise": signs[0] * [0.2, 0.9],
+        "medium": signs[1] * [0.1, 0.9],
+        "smooth": signs[2] * [0.4, 0.5],  # the smallest sum of squares of these two
+        "second_order": signs[3] * [0.3, 0.6],
+    }
+    told, stages = _scripted(monkeypatch, errors)
+    result = pilot.weigh([CATALOGUE[name] for name in errors], TREATMENT, np.random.SeedSequence(0))
+    assert stages == [["medium", "smooth"], ["informed_noise", "second_order"]]
+    assert told[0] is None
+    assert_allclose(told[1], [0.16, 0.25])
+    weights = pilot.table.weights[:60]
+    missed = np.tensordot(result.weights, np.array(list(errors.values())), 1)
+    assert_allclose(result.error, (weights[:, None] * missed**2).sum(axis=0) / weights.sum())
+    assert result.accuracy is not None
+    assert result.accuracy.rows == 60
+    assert_allclose(result.accuracy.rmse**2, result.error)
+
+
+def test_a_stage_without_priors_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    for names in (["medium", "smooth"], ["informed_noise", "second_order"]):
+        told, stages = _scripted(monkeypatch, {name: np.full((60, 2), 0.1) for name in names})
+        priors = [CATALOGUE[name] for name in names]
+        _of_table(_two_outputs(100), 60).weigh(priors, TREATMENT, np.random.SeedSequence(0))
+        assert stages == [names]
+        assert told == [None]
+
+
+@pytest.mark.parametrize(
+    ("held_out", "incomplete", "hidden"), [(1, 49, 500), (1, 50, 0), (200, 24, 250), (200, 25, 0), (300, 16, 167)]
+)
+def test_cells_are_hidden_where_few_held_out_rows_lack_some(
+    monkeypatch: pytest.MonkeyPatch, held_out: int, incomplete: int, hidden: int
+) -> None:
+    """About 500 versions of rows with hidden cells, if fewer than 50 rows lack a cell, by the first fold. The spread of
+    imputed values is calibrated on those, else on the rows that lack a cell."""
+    pilot = _of_table(_two_outputs(500, incomplete), held_out)
+    _scripted(monkeypatch, {"medium": np.full(pilot.truth.shape, 0.1)})
+    seen: list[tuple[Array, Array]] = []
+
+    def fitted(predictive: Mixture, truth: Array, _: Any) -> Array:
+        seen.append((predictive.mean, truth))
+        return np.ones(2)
+
+    monkeypatch.setattr(csid.inference.pilot, "fit_imputation_factor", fitted)
+    pilot.weigh([CATALOGUE["medium"]], TREATMENT, np.random.SeedSequence(0))
+    ((means, truth),) = seen
+    if hidden:
+        by_hand = [fold * 100 + version % 100 for fold in range(len(pilot.folds)) for version in range(hidden)]
+        assert_array_equal(truth, pilot.table.targets[by_hand])
+        assert_array_equal(means, 0.0)
+    else:
+        assert_array_equal(truth, pilot.table.targets[:incomplete])
+        assert_allclose(means, truth + 0.1)
+
+
+def test_only_rows_that_lack_a_cell_are_widened_by_the_imputation_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The accuracy of the pilot is that of the intervals that a fit would give."""
+    pilot = _of_table(_two_outputs(500, 60), 1)
+    _scripted(monkeypatch, {"medium": np.full(pilot.truth.shape, 0.1), "smooth": np.full(pilot.truth.shape, -0.1)})
+    monkeypatch.setattr(csid.inference.pilot, "fit_imputation_factor", lambda *_: np.array([3.0, 0.5]))
+    seen: list[Any] = []
+    monkeypatch.setattr(csid.inference.pilot, "accuracy_of", lambda predictive, *_: seen.append(predictive))
+    result = pilot.weigh([CATALOGUE["medium"], CATALOGUE["smooth"]], TREATMENT, np.random.SeedSequence(0))
+    assert_array_equal(result.imputation_factor, [3.0, 0.5])
+    deviations = (seen[0].centres - pilot.truth).std(axis=0)
+    assert_allclose(deviations[:60], np.tile([0.3, 0.05], (60, 1)))
+    assert_allclose(deviations[60:], 0.1)

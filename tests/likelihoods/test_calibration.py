@@ -110,6 +110,51 @@ def test_the_shape_is_the_minimum_of_its_objective() -> None:
     assert_allclose(calibration._log_factors(mean, knots, errors, weights), centred, atol=1e-5)
 
 
+def test_rows_of_weight_zero_do_not_shape_the_factor_however_large_their_errors() -> None:
+    rng = np.random.default_rng(5)
+    mean, knots = rng.uniform(0.0, 1.0, 200), np.array([0.0, 0.3, 0.6, 1.0])
+    errors, weights = np.abs(rng.standard_normal(200)) * (1.0 + mean), rng.uniform(0.0, 1.0, 200)
+    means, all_errors = np.append(mean, mean), np.append(errors, 1e12 + errors)
+    found = calibration._log_factors(means, knots, all_errors, np.append(weights, 0.0 * weights))
+    assert_allclose(found, calibration._log_factors(mean, knots, errors, weights), atol=1e-6)
+
+
+def test_the_factor_does_not_depend_on_the_unit_of_the_errors() -> None:
+    """The shape is the same; the scale is left to the coverage."""
+    rng = np.random.default_rng(6)
+    mean, knots = rng.uniform(0.0, 1.0, 200), np.array([0.0, 0.3, 0.6, 1.0])
+    errors, weights = np.abs(rng.standard_normal(200)) * (1.0 + mean), rng.uniform(0.0, 1.0, 200)
+    found = calibration._log_factors(mean, knots, errors, weights)
+    assert_allclose(calibration._log_factors(mean, knots, 1e5 * errors, weights), found, atol=1e-6)
+    hats = np.array([np.interp(mean, knots, unit) for unit in np.eye(4)])
+    assert abs(np.average(found @ hats, weights=weights)) < 1e-12
+
+
+def test_knots_are_quantiles_of_the_predicted_means_and_increase_strictly() -> None:
+    rng = np.random.default_rng(7)
+    means = np.column_stack([rng.standard_normal(400), np.full(400, -3.0), np.repeat([0.0, 5.0], 200)])
+    found = fit_calibration(_predictive(means), means + rng.standard_normal(means.shape))
+    expected = np.quantile(means, [0.02, 0.2, 0.4, 0.6, 0.8, 0.98], axis=0).T
+    assert_allclose(found.knots, expected, atol=1e-7)
+    assert (np.diff(found.knots, axis=1) > 0.0).all()
+
+
+@pytest.mark.parametrize("rows", [60, 600])
+def test_without_the_shrinkage_of_few_rows_ninety_percent_are_covered(rows: int) -> None:
+    """In each output, by the weights of its own rows: the scale is 1 + n / (n + 120) times what is missing to that."""
+    rng = np.random.default_rng(rows)
+    means, weights = rng.uniform(-1.0, 1.0, (rows, 2)), rng.uniform(0.1, 1.0, (rows, 2)) * [1.0, 0.2]
+    truth = means + np.exp(0.5 * means) * rng.standard_normal(means.shape) * [2.0, 0.4]
+    found = fit_calibration(_predictive(means), truth, weights)
+    scale = np.exp(np.average(np.log(found.at(means)), axis=0, weights=weights))
+    effective = weights.sum(axis=0)
+    needed = 1.0 + (scale - 1.0) * (effective + 120.0) / effective
+    calibrated = found.times(needed / scale).of(_predictive(means))
+    inside = (calibrated.ppf(0.05) <= truth) & (truth <= calibrated.ppf(0.95))
+    assert_allclose(np.average(inside, axis=0, weights=weights), 0.9, atol=weights.max() / effective.min())
+    assert needed[0] > 1.3 > 0.7 > needed[1]
+
+
 def test_quantiles_with_equal_weights_are_those_of_numpy_and_rows_of_weight_zero_are_left_out() -> None:
     rng = np.random.default_rng(2)
     values = rng.standard_normal((41, 2))
@@ -140,3 +185,32 @@ def test_deviations_of_imputed_draws_are_calibrated_to_the_coverage(scale: float
     found = fit_imputation_factor(predictive, truth, Calibration.identity(1))
     assert_allclose(found, scale, rtol=0.1)
     assert_allclose(fit_imputation_factor(predictive, truth[:0], Calibration.identity(1)), 1.0)
+
+
+@pytest.mark.parametrize("rows", [1, 30, 120, 1000])
+def test_the_imputation_factor_of_few_rows_is_shrunk_and_it_is_at_most_four(rows: int) -> None:
+    """Its logarithm by n / (n + 120), in each output on its own: targets are far out, or at the mean."""
+    draws = np.linspace(-1.0, 1.0, 21)[:, None, None] * np.ones((1, rows, 2))
+    predictive = Mixture(draws, np.full((1, 1, 2), 0.01), np.full(21, 1 / 21), Gaussian())
+    truth = np.tile([50.0, 0.0], (rows, 1))
+    found = fit_imputation_factor(predictive, truth, Calibration.identity(2))
+    shrunk = 4.0 ** (rows / (rows + 120))
+    assert_allclose(found, [shrunk, 1.0 / shrunk], rtol=1e-3)
+
+
+def test_the_imputation_factor_is_the_least_that_covers_ninety_percent() -> None:
+    """By brute force, on top of a calibration that doubles all deviations."""
+    rng = np.random.default_rng(8)
+    predictive = Mixture(rng.standard_normal((50, 40, 1)), np.full((1, 1, 1), 0.1), np.full(50, 0.02), Gaussian())
+    truth = 3.0 * rng.standard_normal((40, 1))
+    doubled = Calibration.identity(1).times(np.array([2.0]))
+
+    def covered(factor: float) -> float:
+        levels = doubled.of(predictive.widened(np.array([factor]))).cdf(truth)
+        return float(np.mean((levels >= 0.05) & (levels <= 0.95)))
+
+    tried = np.exp(np.linspace(-np.log(4.0), np.log(4.0), 400))
+    least = next(factor for factor in tried if covered(factor) >= 0.9)
+    found = fit_imputation_factor(predictive, truth, doubled)
+    assert_allclose(found, least ** (40 / 160), rtol=0.01)
+    assert least > 1.1
