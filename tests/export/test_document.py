@@ -130,7 +130,7 @@ def test_classes_are_there_with_draws_or_a_joint_pmf(kind: str) -> None:
     document = _document(kind)
     assert ("classes" in document) == (kind in JOINT_KINDS + BAYESIAN_KINDS)
     assert "classes" not in document or document["classes"]["conditional"] == (kind in JOINT_KINDS)
-    assert document["version"] == 3
+    assert document["version"] == 4
 
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)
@@ -146,7 +146,7 @@ def test_a_reader_of_older_documents_averages_by_the_marginals(kind: str) -> Non
 
 def test_numbers_keep_all_their_digits() -> None:
     described, document = describe(fitted("bayes")), _document("bayes")
-    assert (document["format"], document["version"]) == ("csid", 3)
+    assert (document["format"], document["version"]) == ("csid", 4)
     assert document["producer"].startswith("csid ")
     for predictor, told in zip(described.predictors, document["predictors"], strict=True):
         assert told["name"] == predictor.name

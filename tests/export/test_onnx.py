@@ -225,7 +225,9 @@ def test_intervals_need_a_posterior_and_a_probability() -> None:
 
 
 def test_precision_is_checked() -> None:
-    with pytest.raises(ValueError, match="precision='half': give 'double' or, for a BayesianCSIDRegressor, 'single'"):
+    with pytest.raises(
+        ValueError, match="precision='half': give 'double' or, for a model with posterior draws, 'single'"
+    ):
         to_onnx(fitted("bayes"), precision="half")
     with pytest.raises(ValueError, match="precision='single'"):
         to_onnx(fitted("als"), precision="single")

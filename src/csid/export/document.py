@@ -1,8 +1,8 @@
 """A model as a JSON document, with all its digits: enough to predict in any language.
 
-Version 3 is an object with these members; `R` is the rank, `K` the number of outputs, `D` the number of draws:
+Version 4 is an object with these members; `R` is the rank, `K` the number of outputs, `D` the number of draws:
 
-format, version   "csid" and 3
+format, version   "csid" and 4
 producer          the library that wrote it
 predictors        for each column, in order, an object with its "name" and
     kind              "number" or "category"
@@ -20,11 +20,18 @@ missing           words that mark a missing cell in files
 normalise_text    whether texts are looked up in lower case, with single blanks and none at the ends
 posterior         null, or an object with
     ranks, weights    D numbers each
-    bias, noise       D rows of K numbers
+    bias              D rows of K numbers
+    and, unless there is a `classification`,
     likelihood        an object with its "name": "gaussian", or "student_t" with its "degrees_of_freedom"
+    noise             D rows of K numbers
     knots, log_factors   K rows of P numbers
-classes           of a model with a posterior or a joint PMF of its predictors, which is a mixture of C classes, one if
-                  predictors are independent: an object with
+classification    of a classifier: an object with
+    labels            for each class, a string, boolean or number
+    likelihood        an object with its "name": "binary_probit" or "multinomial_probit"
+    parameters        of the likelihood, by name: D rows of numbers each
+    exponent          a positive number
+classes           of a model with a posterior or a joint PMF of its predictors, which is a mixture of C latent classes,
+                  one if predictors are independent: an object with
     conditional       whether the prediction of a row with missing cells uses the classes
     weights           C numbers
     least             a probability
@@ -36,7 +43,8 @@ classes           of a model with a posterior or a joint PMF of its predictors, 
         marginal          for each level or category, its probability
         drawn             D rows of C level indices
 
-Prediction j is `bias[j]` plus the sum over r of `V[j][r]` times the product, over predictors, of entry r of their row.
+Value j of the system is `bias[j]` plus the sum over r of `V[j][r]` times the product, over predictors, of entry r of
+their row. It is the prediction, unless there is a `classification`.
 
 The row of a number x between levels i and i + 1 is `rows[i] + t (rows[i + 1] - rows[i])`, where t is its position
 between them, rounded to single precision. Beyond the outer levels it is that of the outer level. With "constant" it is
@@ -48,6 +56,12 @@ them, follow those of the draw before. Its centre is `bias[d][j]` plus its part 
 multiplied by the calibration factor exp(h), where h is a function of the prediction: `log_factors[j]` at `knots[j]`,
 linear between them and constant beyond.
 
+With a `classification`, the values of the system are the means of latent values with standard normal noise. With
+"binary_probit" there is one: the second class is seen if it is positive, so its probability is Phi(value). With
+"multinomial_probit" there is one for each class: the class with the largest is seen. Probabilities are those at the
+centres of the draws, averaged by `weights`, or at the value without a posterior. Those below 1e-12 count as 1e-12. They
+are then raised to the power `exponent` and divided by their sum.
+
 With `classes`, this holds for rows without missing cells; an unseen category counts as missing. In other rows, the
 probability of class c is proportional to `weights[c]` times `lifts[b][c]` of all observed cells, b the bin of the
 nearest level (the upper one if t > 1/2). If `conditional`, the prediction is the mean, by these probabilities, of the
@@ -58,9 +72,10 @@ of the first class c at which the cumulative probability (of all classes) reache
 the level `drawn[d][c]`. Deviations of the centres from their mean, by the weights of the draws, are multiplied by
 `imputation_factor[j]`, and the same number is added to all, so that their mean is the prediction.
 
-In version 2, only models with a joint PMF have `classes`, which are `conditional` with an `imputation_factor` of 1.
-Version 1 also differs in names and in the likelihood. It had `shares` for `weights`, also of the classes, and `logs`
-for `log_factors`. In place of `likelihood` it had `degrees_of_freedom`: 4 for Student's t, null for normal noise.
+Version 3 has no `classification`. In version 2, only models with a joint PMF have `classes`, which are `conditional`
+with an `imputation_factor` of 1. Version 1 also differs in names and in the likelihood. It had `shares` for `weights`,
+also of the classes, and `logs` for `log_factors`. In place of `likelihood` it had `degrees_of_freedom`: 4 for Student's
+t, null for normal noise.
 """
 
 import json
@@ -68,10 +83,17 @@ from importlib.metadata import version
 from typing import Any
 
 from csid.export.description import describe
-from csid.fitted.description import DescribedClasses, DescribedDraws, ModelDescription, NumericPredictor, Predictor
+from csid.fitted.description import (
+    Classification,
+    DescribedClasses,
+    DescribedDraws,
+    ModelDescription,
+    NumericPredictor,
+    Predictor,
+)
 from csid.fitted.model import Model
 
-VERSION = 3
+VERSION = 4
 
 
 def to_json(model: Model) -> str:
@@ -88,7 +110,7 @@ def to_json(model: Model) -> str:
     >>> X = np.random.default_rng(0).uniform(size=(50, 2))
     >>> document = json.loads(to_json(CSIDRegressor(rank=2, random_state=0).fit(X, X[:, 0] * X[:, 1])))
     >>> document["format"], document["version"], [predictor["name"] for predictor in document["predictors"]]
-    ('csid', 3, ['x0', 'x1'])
+    ('csid', 4, ['x0', 'x1'])
     """
     return json.dumps(document(describe(model)), allow_nan=False)
 
@@ -105,9 +127,13 @@ def document(model: ModelDescription) -> dict[str, Any]:
         "targets": list(model.targets),
         "missing": list(model.missing),
         "normalise_text": model.normalise_text,
-        "posterior": None if model.draws is None else _posterior(model.draws),
+        "posterior": None if model.draws is None else _posterior(model.draws, model.classification),
     }
-    return members if model.classes is None else {**members, "classes": _classes(model.classes)}
+    if model.classification is not None:
+        members["classification"] = _classification(model.classification, model.draws)
+    if model.classes is not None:
+        members["classes"] = _classes(model.classes)
+    return members
 
 
 def _predictor(predictor: Predictor) -> dict[str, Any]:
@@ -133,15 +159,25 @@ def _predictor(predictor: Predictor) -> dict[str, Any]:
     }
 
 
-def _posterior(draws: DescribedDraws) -> dict[str, Any]:
-    return {
-        "ranks": draws.ranks.tolist(),
-        "weights": draws.weights.tolist(),
-        "bias": draws.bias.tolist(),
+def _posterior(draws: DescribedDraws, classification: Classification | None) -> dict[str, Any]:
+    members = {"ranks": draws.ranks.tolist(), "weights": draws.weights.tolist(), "bias": draws.bias.tolist()}
+    if classification is not None:
+        return members
+    return members | {
         "noise": draws.noise.tolist(),
         "likelihood": draws.likelihood.as_json(),
         "knots": draws.knots.tolist(),
         "log_factors": draws.log_factors.tolist(),
+    }
+
+
+def _classification(classification: Classification, draws: DescribedDraws | None) -> dict[str, Any]:
+    parameters = {} if draws is None else draws.parameters
+    return {
+        "labels": list(classification.labels),
+        "likelihood": classification.likelihood.as_json(),
+        "parameters": {name: rows.reshape(len(rows), -1).tolist() for name, rows in parameters.items()},
+        "exponent": classification.exponent,
     }
 
 

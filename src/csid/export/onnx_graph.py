@@ -37,9 +37,20 @@ def outputs(
     columns : (M, 1) of each predictor, strings where its categories are strings, else doubles.
     single : keep the factors in single precision.
     """
-    draws, classes = model.draws if coverages else None, model.classes
+    draws = model.draws if coverages else None
+    prediction, deviations = values(model, columns, draws, single)
+    if draws is None or deviations is None:
+        return [prediction]
+    return [prediction, *_bounds(model, draws, deviations, prediction, coverages)]
+
+
+def values(
+    model: ModelDescription, columns: Sequence[Value], draws: DescribedDraws | None, single: bool
+) -> tuple[Value, Value | None]:
+    """The value of the system (M, K), and with draws the deviations (M, K, D) of their values from it."""
+    classes = model.classes
     if classes is None or (draws is None and not classes.conditional):
-        return [_prediction(model, _product(_cells(model.predictors, columns, single)))]
+        return _prediction(model, _product(_cells(model.predictors, columns, single))), None
     known = [each.rows[:count] for each, count in zip(model.predictors, classes.pmf.levels, strict=True)]
     neutral = [_neutral(*pair) for pair in zip(model.predictors, known, strict=True)]
     cells = _cells(neutral, columns, single)
@@ -50,10 +61,10 @@ def outputs(
         components = _product(_cells(model.predictors, columns, single))
     prediction = _prediction(model, components)
     if draws is None:
-        return [prediction]
+        return prediction, None
     centres = _centres(model, draws, incomplete.drawn([cell.factor for cell in cells], draws))
-    deviations = (centres - (centres * draws.weights).total(2).then("Unsqueeze", np.array([2]))) * incomplete.factor()
-    return [prediction, *_bounds(model, draws, deviations, prediction, coverages)]
+    mean = (centres * draws.weights).total(2).then("Unsqueeze", np.array([2]))
+    return prediction, (centres - mean) * incomplete.factor()
 
 
 def _prediction(model: ModelDescription, components: Value) -> Value:

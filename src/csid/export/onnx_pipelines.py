@@ -1,27 +1,39 @@
-"""Converters for skl2onnx, so that a pipeline that ends in one of the estimators becomes ONNX."""
+"""Converters for skl2onnx, so that a pipeline that ends in one of the estimators becomes ONNX.
 
+Outputs have the names and types that skl2onnx gives to those of regressors and classifiers.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from csid.estimators.bayesian import BayesianCSIDRegressor
+from csid.estimators.bayesian_classifier import BayesianCSIDClassifier
 from csid.estimators.least_squares import CSIDRegressor
 from csid.export.description import describe
 from csid.export.onnx_model import checked_coverages, output_names, require
-from csid.fitted.description import CategoricalPredictor, Predictor
+from csid.fitted.description import CategoricalPredictor, ModelDescription, Predictor, as_classification
 from csid.fitted.model import fitted_model
 
 if TYPE_CHECKING:
     from csid.export.onnx_nodes import Graph, Value
 
+_CLASSIFIER_OPTIONS = {"zipmap": [True, False, "columns"], "output_class_labels": [False, True], "nocl": [False, True]}
+
 
 def register_skl2onnx() -> None:
-    """Teach skl2onnx to convert `CSIDRegressor` and `BayesianCSIDRegressor`, on their own or in a pipeline.
+    """Teach skl2onnx to convert the estimators of csid, on their own or in a pipeline.
 
     The input of the estimator is a matrix of numbers, or several inputs whose columns, side by side, are its
     predictors. A predictor whose categories are strings needs an input of strings. With
-    `options={id(estimator): {"interval": 0.9}}`, the bounds of the predictive interval are further outputs. Outputs are
-    single precision unless an input is double.
+    `options={id(estimator): {"interval": 0.9}}`, the bounds of the predictive interval of a regressor are further
+    outputs. Outputs are single precision unless an input is double.
+
+    Classifiers have the outputs and options of those of scikit-learn: `output_label` and the list of dictionaries
+    `output_probability`, or with `options={id(pipeline): {"zipmap": False}}` the tensors `label` and `probabilities`.
+    Dictionaries are in single precision.
 
     Examples
     --------
@@ -41,10 +53,18 @@ def register_skl2onnx() -> None:
     require("skl2onnx")
     from skl2onnx import update_registered_converter
 
-    for estimator in (CSIDRegressor, BayesianCSIDRegressor):
+    for regressor in (CSIDRegressor, BayesianCSIDRegressor):
         update_registered_converter(
-            estimator, f"Csid{estimator.__name__}", _shapes, _convert, parser=_parse, options={"interval": None}
+            regressor, _alias(regressor), _shapes, _convert, parser=_parse, options={"interval": None}
         )
+    for classifier in (BayesianCSIDClassifier,):  # the parser is that of all classifiers in skl2onnx
+        update_registered_converter(
+            classifier, _alias(classifier), _class_shapes, _convert_classifier, options=_CLASSIFIER_OPTIONS
+        )
+
+
+def _alias(estimator: type) -> str:
+    return f"Csid{estimator.__name__}"
 
 
 def _parse(
@@ -54,7 +74,7 @@ def _parse(
     from skl2onnx.common.data_types import guess_tensor_type
 
     interval = scope.get_options(model, {"interval": None})["interval"]
-    operator = scope.declare_local_operator(f"Csid{type(model).__name__}", model)
+    operator = scope.declare_local_operator(_alias(type(model)), model)
     operator.inputs = inputs
     for name in ["variable", *output_names(interval)[1:]]:
         operator.outputs.append(scope.declare_local_variable(name, guess_tensor_type(inputs[0].type)))
@@ -62,34 +82,78 @@ def _parse(
 
 
 def _shapes(operator: Any) -> None:
+    kind, K = _floating(operator), fitted_model(operator.raw_operator).n_outputs
+    for variable in operator.outputs:
+        variable.set_type(kind([operator.inputs[0].get_first_dimension(), K]))
+
+
+def _class_shapes(operator: Any) -> None:
+    from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
+    from skl2onnx.common.utils_classifier import get_label_classes
+
+    rows, labels = (
+        operator.inputs[0].get_first_dimension(),
+        get_label_classes(operator.scope_inst, operator.raw_operator),
+    )
+    label, probabilities = operator.outputs
+    label.set_type((StringTensorType if isinstance(labels[0], str) else Int64TensorType)([rows]))
+    zipmap = operator.scope_inst.get_options(operator.raw_operator, {"zipmap": True})["zipmap"]
+    kind = FloatTensorType if zipmap is True else _floating(operator)  # the operator ZipMap takes no doubles
+    probabilities.set_type(kind([rows, len(labels)]))
+
+
+def _floating(operator: Any) -> Any:
+    """The type of outputs that are numbers: doubles if an input is."""
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     double = any(isinstance(variable.type, DoubleTensorType) for variable in operator.inputs)
-    kind = DoubleTensorType if double else FloatTensorType
-    for variable in operator.outputs:
-        variable.set_type(
-            kind([operator.inputs[0].get_first_dimension(), fitted_model(operator.raw_operator).n_outputs])
-        )
+    return DoubleTensorType if double else FloatTensorType
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
+    from csid.export.onnx_graph import outputs
+
+    def values(described: ModelDescription, columns: "list[Value]") -> "list[Value]":
+        interval = container.get_options(operator.raw_operator, {"interval": None})["interval"]
+        return outputs(described, columns, checked_coverages(interval, described))
+
+    _add(scope, operator, container, values)
+
+
+def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
+    from csid.export.onnx_classes import class_outputs
+
+    def values(described: ModelDescription, columns: "list[Value]") -> "list[Value]":
+        classification = as_classification(described)
+        if container.get_options(operator.raw_operator, {"nocl": False})["nocl"]:
+            classification = replace(classification, labels=tuple(range(len(classification.labels))))
+        return list(class_outputs(described, classification, columns))
+
+    _add(scope, operator, container, values)
+
+
+def _add(
+    scope: Any,
+    operator: Any,
+    container: Any,
+    values_of: "Callable[[ModelDescription, list[Value]], list[Value]]",
+) -> None:
+    """Add the nodes of an estimator, whose outputs are the given values of its columns."""
     from skl2onnx.common.data_types import guess_proto_type
 
-    from csid.export.onnx_graph import OPSET, outputs
+    from csid.export.onnx_graph import OPSET
     from csid.export.onnx_nodes import Graph
 
     model = operator.raw_operator
     if container.target_opset < OPSET:
         raise ValueError(f"target_opset={container.target_opset}: a {type(model).__name__} needs {OPSET} or more.")
     described = describe(model)
-    interval = container.get_options(model, {"interval": None})["interval"]
-    coverages = checked_coverages(interval, described)
     graph = Graph(scope.get_unique_variable_name)
     columns = [
         _column(graph, predictor, *place)
         for predictor, place in zip(described.predictors, _places(operator, len(described.predictors)), strict=True)
     ]
-    for value, variable in zip(outputs(described, columns, coverages), operator.outputs, strict=True):
+    for value, variable in zip(values_of(described, columns), operator.outputs, strict=True):
         graph.add("Cast", value, output=variable.onnx_name, to=guess_proto_type(variable.type))
     container.initializers.extend(graph.constants)
     container.nodes.extend(graph.nodes)

@@ -53,35 +53,6 @@ class PredictorInClasses:
         return self._means[c]
 
 
-class Completed(Model):
-    """A model at a row whose missing cells are imputed, differently in each draw.
-
-    The draws are shifted to the given means, and their deviations from these multiplied by `factors`.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        posterior: dict[str, Any],
-        components: list[float],
-        means: list[float],
-        factors: list[float],
-    ) -> None:
-        self.__dict__.update(model.__dict__)
-        self.components = components
-        found = self._means(components)
-
-        def moved(bias: list[float]) -> list[float]:
-            return [wanted + c * (b - own) for b, own, wanted, c in zip(bias, found, means, factors)]
-
-        self.bias = moved(self.bias)
-        self.V = [array("d", [c * v for v in row]) for row, c in zip(self.V, factors)]
-        self.posterior = {**posterior, "bias": [moved(bias) for bias in posterior["bias"]]}
-
-    def _components(self, row: Mapping[str, Any]) -> list[float]:
-        return self.components
-
-
 class ConditionalModel(Model):
     """A model whose missing cells follow a PMF, given the other cells of their row.
 
@@ -100,14 +71,19 @@ class ConditionalModel(Model):
         self.factors: list[float] = classes["imputation_factor"]
         self.quantiles: list[float] = classes["quantiles"]
 
-    def predict_interval(self, row: Mapping[str, Any], coverage: float = 0.9) -> tuple[Any, Any]:
-        """Bounds of the predictive interval with this coverage, each shaped like the prediction."""
+    def values_of_draws(self, row: Mapping[str, Any]) -> list[list[float]]:
+        """The values of the outputs at a row in each posterior draw; missing cells are imputed differently in each.
+
+        Deviations from the mean of the draws are multiplied by a factor, and that mean becomes the value of the model.
+        """
         levels = self._levels(row)
         if self.posterior is None or None not in levels:
-            return super().predict_interval(row, coverage)
-        means = self._means(self._components(row))
-        completed = self._completed(self.posterior["ranks"], row, levels)
-        return Completed(self, self.posterior, completed, means, self.factors).predict_interval(row, coverage)
+            return super().values_of_draws(row)
+        weights: list[float] = self.posterior["weights"]
+        draws = self._of_draws(self.posterior, self._completed(self.posterior["ranks"], row, levels))
+        means = [sum(map(mul, weights, column)) for column in zip(*draws)]
+        shifts = list(zip(self.values(row), means, self.factors))
+        return [[value + c * (v - mean) for v, (value, mean, c) in zip(values, shifts)] for values in draws]
 
     def _components(self, row: Mapping[str, Any]) -> list[float]:
         """The components at a row, given its observed cells."""

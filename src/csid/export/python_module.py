@@ -9,30 +9,30 @@ from textwrap import dedent
 
 from csid.export.description import describe
 from csid.export.document import document
-from csid.fitted.description import DescribedDraws
 from csid.fitted.model import Model
 
-_TAIL = '''
-
-_MODEL = {model}(
-    """
-{document}""",
-    """
-{rows}""",
-    {noise},
-)
+_OF_NUMBERS = """
+_MODEL = {model}(_DOCUMENT, _ROWS, {noise})
 predict, predict_many, predict_interval = _MODEL.predict, _MODEL.predict_many, _MODEL.predict_interval
+"""
 
+_OF_CLASSES = """
+_MODEL = Classifier({model}(_DOCUMENT, _ROWS), _DOCUMENT, {likelihood})
+predict, predict_many, predict_proba = _MODEL.predict, _MODEL.predict_many, _MODEL.predict_proba
+"""
+
+_COMMAND = """
 if __name__ == "__main__":
     main(_MODEL)
-'''
+"""
 
 
 def to_python(model: Model) -> str:
     """Source text of a module that predicts as a fitted model does, to rounding, on Python 3.8 or newer.
 
     It has the functions `predict(row)`, `predict_many(rows)` and, for a `BayesianCSIDRegressor`,
-    `predict_interval(row, coverage=0.9)`; a row maps column names to values. Names and categories of the model are in
+    `predict_interval(row, coverage=0.9)`; a row maps column names to values. Of a classifier, `predict` gives a label
+    and `predict_proba(row)` a dictionary from labels to probabilities. Names, categories and labels of the model are in
     its packed data only, never in its code. As a script it predicts the rows of a file:
     `python model.py data.csv > predictions.csv`.
 
@@ -55,18 +55,30 @@ def to_python(model: Model) -> str:
     rows = b"".join(predictor.rows.astype("<f8").tobytes() for predictor in described.predictors)
     code, model_class = _source("python_template.py"), "Model"
     if described.classes is not None:
-        _, start, rest = _source("python_missing_cells.py").partition("\n\nclass ")
-        code, model_class = code + start + rest, "ConditionalModel"
-    noise_code, noise = ("", None) if described.draws is None else _noise(described.draws)
+        code, model_class = code + _classes_of("python_missing_cells.py"), "ConditionalModel"
+    if described.classification is not None:
+        likelihood_code, likelihood = _instance(described.classification.likelihood.python)
+        code += _classes_of("python_classes.py") + likelihood_code
+        tail = _OF_CLASSES.format(model=model_class, likelihood=likelihood)
+    else:
+        noise_code, noise = ("", None) if described.draws is None else _instance(described.draws.likelihood.python)
+        code += noise_code
+        tail = _OF_NUMBERS.format(model=model_class, noise=noise)
     packed = _packed(json.dumps(members, allow_nan=False).encode("ascii"))
-    return code + noise_code + _TAIL.format(model=model_class, document=packed, rows=_packed(rows), noise=noise)
+    return f'{code}\n\n_DOCUMENT = """\n{packed}"""\n_ROWS = """\n{_packed(rows)}"""\n{tail}{_COMMAND}'
 
 
-def _noise(draws: DescribedDraws) -> tuple[str, str]:
-    """Code of the class of the noise, and a call that makes it."""
-    code = dedent(draws.likelihood.python).strip()
-    *_, noise = (node.name for node in ast.parse(code).body if isinstance(node, ast.ClassDef))
-    return f"\n\n{code}\n", f"{noise}()"
+def _instance(source: str) -> tuple[str, str]:
+    """Source text that ends in a class, and a call that makes an instance of it."""
+    code = dedent(source).strip()
+    *_, name = (node.name for node in ast.parse(code).body if isinstance(node, ast.ClassDef))
+    return f"\n\n{code}\n", f"{name}()"
+
+
+def _classes_of(name: str) -> str:
+    """A file from its first class on."""
+    _, start, rest = _source(name).partition("\n\nclass ")
+    return start + rest
 
 
 def _source(name: str) -> str:

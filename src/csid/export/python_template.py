@@ -150,9 +150,13 @@ class Model:
         known = isinstance(predictor, Category) and text in predictor.rows
         return None if text is None or (text in self.missing and not known) else predictor.parse(text)
 
+    def parse_row(self, cells: Mapping[str, str | None]) -> dict[str, Any]:
+        """The cells of a line of a file."""
+        return {each.name: self.parse(each, cells.get(each.name)) for each in self.predictors}
+
     def predict(self, row: Mapping[str, Any]) -> Any:
         """The prediction for a row: a number, or a list of numbers for several outputs."""
-        return _one_or_all(self._means(self._components(row)))
+        return _one_or_all(self.values(row))
 
     def predict_many(self, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
         """The prediction for each row."""
@@ -166,12 +170,21 @@ class Model:
             )
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage={coverage}: give a probability between 0 and 1, such as 0.9.")
-        components = self._components(row)
+        draws = self.values_of_draws(row)
         bounds = [
-            self._bounds(self.posterior, self.noise, components, output, mean, coverage)
-            for output, mean in enumerate(self._means(components))
+            self._bounds(self.posterior, self.noise, [values[output] for values in draws], output, mean, coverage)
+            for output, mean in enumerate(self.values(row))
         ]
         return _one_or_all([lower for lower, _ in bounds]), _one_or_all([upper for _, upper in bounds])
+
+    def values(self, row: Mapping[str, Any]) -> list[float]:
+        """The value of each output at a row."""
+        return self._values(self._components(row))
+
+    def values_of_draws(self, row: Mapping[str, Any]) -> list[list[float]]:
+        """The values of the outputs at a row in each posterior draw; without draws, those of the model."""
+        components = self._components(row)
+        return [self._values(components)] if self.posterior is None else self._of_draws(self.posterior, components)
 
     def _components(self, row: Mapping[str, Any]) -> list[float]:
         """The components at a row: the product, over predictors, of the rows of their factors."""
@@ -180,32 +193,45 @@ class Model:
             product = list(map(mul, product, predictor.row(row.get(predictor.name))))
         return product
 
-    def _means(self, components: list[float]) -> list[float]:
+    def _values(self, components: list[float]) -> list[float]:
         return [b + sum(map(mul, v, components)) for b, v in zip(self.bias, self.V)]
+
+    def _of_draws(self, posterior: dict[str, Any], components: list[float]) -> list[list[float]]:
+        terms = [list(map(mul, v, components)) for v in self.V]
+        found, start = [], 0
+        for rank, weight, bias in zip(posterior["ranks"], posterior["weights"], posterior["bias"]):
+            found.append([b + sum(term[start : start + rank]) / weight for b, term in zip(bias, terms)])
+            start += rank
+        return found
 
     def _bounds(
         self,
         posterior: dict[str, Any],
         noise: UnitNoise,
-        components: list[float],
+        draws: list[float],
         output: int,
         mean: float,
         coverage: float,
     ) -> tuple[float, float]:
         """Quantiles of one output: those of the draws' deviations from the mean, times the calibration factor."""
-        terms = list(map(mul, self.V[output], components))
-        weights: list[float] = posterior["weights"]
         scales = [scale[output] for scale in posterior["noise"]]
-        deviations, start = [], 0
-        for rank, weight, bias in zip(posterior["ranks"], weights, posterior["bias"]):
-            deviations.append(bias[output] + sum(terms[start : start + rank]) / weight - mean)
-            start += rank
+        deviations = [value - mean for value in draws]
         factor = math.exp(_interpolated(mean, posterior["knots"][output], posterior["log_factors"][output]))
         lower, upper = (
-            mean + factor * _quantile(q, deviations, scales, weights, noise)
+            mean + factor * _quantile(q, deviations, scales, posterior["weights"], noise)
             for q in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
         )
         return lower, upper
+
+    def header(self, coverage: float | None) -> list[str]:
+        """Names of the columns of a file of predictions, with intervals of a coverage or without."""
+        names = ["prediction"] if coverage is None else ["prediction", "lower", "upper"]
+        return names if len(self.bias) == 1 else [f"{name}_{target}" for name in names for target in self.targets]
+
+    def record(self, row: Mapping[str, Any], coverage: float | None) -> list[str]:
+        """The cells of a row in a file of predictions."""
+        found = [self.predict(row), *(() if coverage is None else self.predict_interval(row, coverage))]
+        return [repr(value) for one in found for value in (one if len(self.bias) > 1 else [one])]
 
 
 def _quantile(q: float, centres: list[float], scales: list[float], weights: list[float], noise: UnitNoise) -> float:
@@ -280,7 +306,19 @@ def _one_or_all(values: list[float]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def main(model: Model) -> None:
+class Predictor(Protocol):
+    """A model that can predict the rows of a file."""
+
+    predictors: list[Number | Category]
+
+    def parse_row(self, cells: Mapping[str, str | None]) -> dict[str, Any]: ...
+
+    def header(self, coverage: float | None) -> list[str]: ...
+
+    def record(self, row: Mapping[str, Any], coverage: float | None) -> list[str]: ...
+
+
+def main(model: Predictor) -> None:
     """Predict the rows of a file."""
     command = argparse.ArgumentParser(description="Predictions for the rows of a CSV file, as CSV.")
     command.add_argument("data", help="a file whose first line names the columns; - for standard input")
@@ -299,19 +337,16 @@ def main(model: Model) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _predict_file(model: Model, file: Iterable[str], coverage: float | None) -> None:
+def _predict_file(model: Predictor, file: Iterable[str], coverage: float | None) -> None:
     table = csv.DictReader(file)
     absent = [predictor.name for predictor in model.predictors if predictor.name not in (table.fieldnames or [])]
     if absent:
         sys.stderr.write(f"no column {', '.join(map(repr, absent))}: taken as missing in every row\n")
     write = csv.writer(sys.stdout, lineterminator="\n").writerow
-    names = ["prediction"] if coverage is None else ["prediction", "lower", "upper"]
-    K = len(model.bias)
-    write(names if K == 1 else [f"{name}_{target}" for name in names for target in model.targets])
+    write(model.header(coverage))
     for number, cells in enumerate(table, start=1):
         try:
-            row = {each.name: model.parse(each, cells.get(each.name)) for each in model.predictors}
-            found = [model.predict(row), *(() if coverage is None else model.predict_interval(row, coverage))]
+            record = model.record(model.parse_row(cells), coverage)
         except ValueError as error:
             raise SystemExit(f"row {number}: {error}") from None
-        write([repr(value) for one in found for value in (one if K > 1 else [one])])
+        write(record)

@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from csid.encoding import CategoricalMode, Mode
 from csid.fitted.model import FittedModel, Model, fitted_model
 from csid.likelihoods.calibration import as_noise_calibration
+from csid.likelihoods.class_likelihood import ClassLikelihood, as_class_likelihood
+from csid.likelihoods.class_predictive import as_probability_calibration
 from csid.likelihoods.likelihood import Likelihood
+from csid.likelihoods.predictive import PredictiveCalibration
 from csid.missing.level_pmf import LEAST_PROBABILITY, LevelPMF, quantiles_of_draws
 
 Array = NDArray[np.float64]
 CategoryValue = str | bool | int | float
+Label = str | bool | int
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,7 @@ class DescribedDraws:
 
     ranks : (D,) components of each draw, R in all; weights : (D,) positive, which sum to one.
     bias : (D, K). The output factor of a draw is its part of the tensor's `V` divided by its weight.
-    likelihood, parameters : of the noise, and its own parameters, (D, K) each.
-    knots, log_factors : (K, P) predicted means, and the logarithm of the calibration factor there.
+    likelihood, parameters : of the observations, and its own parameters, (D, ...) each.
     """
 
     ranks: NDArray[np.intp]
@@ -84,18 +87,41 @@ class DescribedDraws:
     bias: Array
     likelihood: Likelihood
     parameters: dict[str, Array]
-    knots: Array
-    log_factors: Array
+    calibration: PredictiveCalibration
 
     @property
     def noise(self) -> Array:
-        """(D, K) scales of the noise."""
+        """(D, K) scales of additive noise."""
         return self.parameters["noise"]
+
+    @property
+    def knots(self) -> Array:
+        """(K, P) predicted means, of models of additive noise."""
+        return as_noise_calibration(self.calibration).knots
+
+    @property
+    def log_factors(self) -> Array:
+        """(K, P) the logarithm of the calibration factor at the knots."""
+        return as_noise_calibration(self.calibration).log_factors
 
     @property
     def owners(self) -> NDArray[np.intp]:
         """(R,) the draw of each component."""
         return np.repeat(np.arange(len(self.ranks)), self.ranks)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The classes that a classifier predicts, of which the values of its tensor are the latent values.
+
+    labels : C of them, all strings, all booleans or all whole numbers.
+    likelihood : gives their probabilities, given latent values.
+    exponent : calibrated probabilities are proportional to this power of them.
+    """
+
+    labels: tuple[Label, ...]
+    likelihood: ClassLikelihood
+    exponent: float
 
 
 @dataclass(frozen=True)
@@ -125,6 +151,7 @@ class ModelDescription:
 
     V : (K, R); bias : (K,); draws : of a Bayesian model, else None.
     classes : for rows with missing or unseen cells, of a model with draws or a joint PMF; else None.
+    classification : of a classifier, else None.
     targets : names of the outputs, if known; missing : words that mark a missing cell in a file.
     normalise_text : whether texts are in lower case, with single blanks and none at the ends.
     """
@@ -137,6 +164,7 @@ class ModelDescription:
     missing: tuple[str, ...] = ("",)
     classes: DescribedClasses | None = None
     normalise_text: bool = False
+    classification: Classification | None = None
 
 
 def description_of(model: Model) -> ModelDescription:
@@ -148,10 +176,23 @@ def description_of(model: Model) -> ModelDescription:
     tensor = fitted.tensor
     predictors = tuple(map(_predictor, fitted.encoding.modes, tensor.factors, tensor.marginals))
     plain = ModelDescription(
-        predictors, tensor.V, tensor.bias, _draws(fitted), fitted.known_targets, classes=_classes(fitted)
+        predictors,
+        tensor.V,
+        tensor.bias,
+        _draws(fitted),
+        fitted.known_targets,
+        classes=_classes(fitted),
+        classification=_classification(fitted),
     )
     schema = fitted.schema
     return plain if schema is None else replace(plain, missing=schema.missing, normalise_text=schema.normalise_text)
+
+
+def as_classification(model: ModelDescription) -> Classification:
+    """What a described classifier predicts, or an error."""
+    if model.classification is None:
+        raise TypeError("the model has no classes: it is that of a regressor.")
+    return model.classification
 
 
 def _predictor(mode: Mode, A: Array, p: Array) -> Predictor:
@@ -184,19 +225,32 @@ def _category(value: Any, name: str) -> CategoryValue:
 
 
 def _draws(fitted: FittedModel) -> DescribedDraws | None:
-    posterior, calibration = fitted.posterior, fitted.calibration
+    posterior = fitted.posterior
     if posterior is None:
         return None
-    calibration = as_noise_calibration(calibration or posterior.likelihood.no_calibration(fitted.n_outputs))
     return DescribedDraws(
         np.concatenate([group.ranks for group in posterior.groups]),
         posterior.weights,
         np.concatenate([group.bias for group in posterior.groups]),
         posterior.likelihood,
         posterior.parameters,
-        calibration.knots,
-        calibration.log_factors,
+        fitted.calibration or posterior.likelihood.no_calibration(fitted.n_outputs),
     )
+
+
+def _classification(fitted: FittedModel) -> Classification | None:
+    if fitted.classes is None:
+        return None
+    likelihood = as_class_likelihood(fitted.likelihood)
+    calibration = as_probability_calibration(fitted.calibration or likelihood.no_calibration(fitted.n_outputs))
+    return Classification(tuple(map(_label, fitted.classes.labels.tolist())), likelihood, calibration.exponent)
+
+
+def _label(label: str | bool | int | float) -> Label:
+    """A label as a string, boolean or whole number."""
+    if isinstance(label, str):
+        return str(label)
+    return int(label) if isinstance(label, float) else label
 
 
 def _classes(fitted: FittedModel) -> DescribedClasses | None:

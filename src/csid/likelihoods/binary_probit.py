@@ -1,15 +1,18 @@
 """Two classes: `likelihood="probit"`. P(y = 1) = Phi(s eta)."""
 
+import inspect
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from csid.data.problem import Summary
-from csid.likelihoods.class_likelihood import ClassLikelihood
+from csid.likelihoods.class_likelihood import ClassLikelihood, LatentConditions, OnnxClasses
+from csid.likelihoods.gaussian import onnx_cdf
 from csid.likelihoods.intervals import values_between
 from csid.likelihoods.likelihood import StartValues
 
@@ -50,3 +53,26 @@ class BinaryProbit(ClassLikelihood):
     def class_probabilities(self, values: Array, parameters: Mapping[str, Array]) -> Array:
         second = ndtr(values[..., 0])
         return np.stack([ndtr(-values[..., 0]), second], axis=-1)
+
+    def likeliest(self, index: int) -> LatentConditions:
+        return LatentConditions(np.array([[1.0 if index == 0 else -1.0]]), np.zeros(1))
+
+    @property
+    def python(self) -> str:
+        return "import math\n\n\n" + inspect.getsource(TwoClasses)
+
+    def onnx(self) -> OnnxClasses:
+        return OnnxClasses(_onnx_probabilities)
+
+
+class TwoClasses:
+    """Probabilities of two classes in pure Python: the latent value of the second has standard normal noise."""
+
+    def probabilities(self, values: "list[float]", parameters: "dict[str, list[float]]") -> "list[float]":
+        """Probabilities of both classes, given the latent value."""
+        z = values[0] / math.sqrt(2.0)
+        return [0.5 * math.erfc(z), 0.5 * math.erfc(-z)]
+
+
+def _onnx_probabilities(values: Any, parameters: Mapping[str, Array]) -> Any:
+    return onnx_cdf(values * -1.0).then("Concat", onnx_cdf(values), axis=1)

@@ -1,9 +1,9 @@
 """Likelihoods of classes, given by their index: what binary, multinomial and ordinal probit have in common."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,30 @@ from csid.likelihoods.class_predictive import (
     fit_probability_calibration,
 )
 from csid.likelihoods.latent_normal import LatentNormal
-from csid.likelihoods.likelihood import TargetKind
+from csid.likelihoods.likelihood import Likelihood, TargetKind
 
 Array = NDArray[np.float64]
 
 _MOST_CLASSES = 1000
+
+
+class OnnxClasses(NamedTuple):
+    """Class probabilities in an ONNX graph.
+
+    probabilities : maps latent values (M, K, D) in D draws, and the parameters of the draws, to (M, C, D).
+    """
+
+    probabilities: Callable[[Any, Mapping[str, Array]], Any]
+
+
+class LatentConditions(NamedTuple):
+    """Linear conditions on latent values (K,): all of `contrasts @ values + offsets` are negative.
+
+    contrasts : (J, K); offsets : (J,).
+    """
+
+    contrasts: Array
+    offsets: Array
 
 
 @dataclass(frozen=True)
@@ -40,6 +59,10 @@ class ClassLikelihood(LatentNormal):
     def class_probabilities(self, values: Array, parameters: Mapping[str, Array]) -> Array:
         """Probabilities (D, M, C) of the classes, given values (D, M, K) and parameters (D, ...) of D draws."""
 
+    def likeliest(self, index: int) -> LatentConditions:
+        """When a class, by its index, is the likeliest given the latent values."""
+        raise NotImplementedError(f"counterfactuals of a class do not support likelihood={self.name!r}.")
+
     def predictive(self, values: Array, parameters: Mapping[str, Array], weights: Array) -> ClassPredictive:
         return ClassPredictive(self.class_probabilities(values, parameters), weights)
 
@@ -55,6 +78,13 @@ class ClassLikelihood(LatentNormal):
     @classmethod
     def of_json(cls, entries: Mapping[str, Any]) -> Self:
         return cls(frequencies_of_json(entries.get("frequencies")))
+
+
+def as_class_likelihood(likelihood: Likelihood) -> ClassLikelihood:
+    """A likelihood of classes, or an error."""
+    if isinstance(likelihood, ClassLikelihood):
+        return likelihood
+    raise TypeError(f"likelihood={likelihood.name!r} is not a likelihood of classes.")
 
 
 def frequencies_of_json(entry: object) -> tuple[float, ...]:

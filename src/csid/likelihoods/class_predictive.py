@@ -96,3 +96,10 @@ def as_class_predictive(predictive: Predictive) -> ClassPredictive:
     if isinstance(predictive, ClassPredictive):
         return predictive
     raise TypeError(f"the predictive distribution is a {type(predictive).__name__}, not that of classes.")
+
+
+def as_probability_calibration(calibration: PredictiveCalibration) -> ProbabilityCalibration:
+    """A calibration of class probabilities, or an error."""
+    if isinstance(calibration, ProbabilityCalibration):
+        return calibration
+    raise TypeError(f"the calibration is a {type(calibration).__name__}, not that of classes.")

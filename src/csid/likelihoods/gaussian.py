@@ -52,7 +52,7 @@ class Gaussian(LocationScale):
         return "import math\nfrom statistics import NormalDist\n\n\n" + inspect.getsource(StandardNormal)
 
     def onnx(self) -> OnnxNoise:
-        return OnnxNoise(_onnx_cdf, _onnx_pdf, ndtri)
+        return OnnxNoise(onnx_cdf, _onnx_pdf, ndtri)
 
 
 class StandardNormal:
@@ -110,7 +110,8 @@ _HART_BELOW = (
 )
 
 
-def _onnx_cdf(z: Any) -> Any:
+def onnx_cdf(z: Any) -> Any:
+    """The standard normal distribution function of a value of an ONNX graph."""
     size = z.then("Abs").then("Min", 40.0)
     tail = (size * size * -0.5).then("Exp") * _polynomial(_HART_ABOVE, size) / _polynomial(_HART_BELOW, size)
     return z.then("Less", 0.0).where(tail, 1.0 - tail)

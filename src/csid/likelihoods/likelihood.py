@@ -191,12 +191,13 @@ class Likelihood(ABC):
     def python(self) -> str:
         """Python source of a class with `cdf(z)`, `pdf(z)` and `ppf(q)` of noise of scale one, for exported modules.
 
-        It starts with its imports, which are from the standard library of Python 3.8 only.
+        Of classes, it has `probabilities(values, parameters)` of the latent values and parameters of a draw. It starts
+        with its imports, which are from the standard library of Python 3.8 only.
         """
 
     @abstractmethod
     def onnx(self) -> Any:
-        """The same functions on values of an ONNX graph; `ppf` on an array."""
+        """The same functions on values of an ONNX graph; `ppf` on an array. Of classes, `probabilities` of draws."""
 
 
 def likelihood_of(given: str | Likelihood, target: TargetKind = "number") -> Likelihood:

@@ -4,6 +4,7 @@ All classes share the tensor, and with it one Gram matrix: 26 classes cost what 
 utilities matter, so their mean over classes is left out of the values and of the working targets.
 """
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,13 +21,14 @@ from csid._kernels.latent_draws import (
     log_probabilities,
 )
 from csid.data.problem import Summary
-from csid.likelihoods.class_likelihood import ClassLikelihood
+from csid.likelihoods.class_likelihood import ClassLikelihood, LatentConditions, OnnxClasses
+from csid.likelihoods.largest_utility import LargestUtility, onnx_probabilities
 from csid.likelihoods.likelihood import Parameters, StartValues
 from csid.tensor.factors import Factors
 
 Array = NDArray[np.float64]
 
-_NODES, _STEP, _REACH = 10, 0.35, 8.5
+_NODES = 10
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,21 @@ class MultinomialProbit(ClassLikelihood):
         return found
 
     def class_probabilities(self, values: Array, parameters: Mapping[str, Array]) -> Array:
-        found = np.empty(values.shape)
-        class_probabilities(
-            np.ascontiguousarray(values).reshape(-1, self.n_classes), _STEP, _REACH, found.reshape(-1, self.n_classes)
-        )
+        found, eta = np.empty(values.shape), np.ascontiguousarray(values).reshape(-1, self.n_classes)
+        class_probabilities(eta, LargestUtility.step, LargestUtility.reach, found.reshape(-1, self.n_classes))
         return found
+
+    def likeliest(self, index: int) -> LatentConditions:
+        contrasts = np.delete(np.eye(self.n_classes), index, axis=0)
+        contrasts[:, index] = -1.0
+        return LatentConditions(contrasts, np.zeros(len(contrasts)))
+
+    @property
+    def python(self) -> str:
+        return "import math\nfrom typing import ClassVar\n\n\n" + inspect.getsource(LargestUtility)
+
+    def onnx(self) -> OnnxClasses:
+        return OnnxClasses(onnx_probabilities)
 
     def in_units(self, factors: Factors, parameters: Parameters) -> Factors:
         scaled = super().in_units(factors, parameters)
