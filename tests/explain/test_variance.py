@@ -241,7 +241,7 @@ def test_a_constant_has_no_shares() -> None:
     model = replace(fitted, tensor=CPD((A, A), np.ones((1, 2)), np.zeros(1), (p, p)))
     assert (sobol_indices(model).first == 0.0).all()
     assert (shapley_effects(model) == 0.0).all()
-    assert additivity(model) == (0.0, 0.0, 0.0)
+    assert tuple(additivity(model)) == (0.0, 0.0, 0.0)
     assert_allclose(mean_effects(model.tensor), 0.5)  # because shares must sum to one
 
 

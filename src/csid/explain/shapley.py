@@ -23,8 +23,9 @@ from csid.data.checks import without_mask
 from csid.encoding import EncodedRows
 from csid.explain.bands import Band, band_of_rows, check_coverage
 from csid.explain.games import balanced, play, uniform_rule
+from csid.explain.outputs import Explained, Output
 from csid.explain.shapley_kernels import add_interactions, add_values
-from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
+from csid.fitted.model import Model, threads_of
 from csid.tensor.factors import Factors
 
 Array = NDArray[np.float64]
@@ -35,6 +36,7 @@ def shapley_values(
     model: Model,
     X: Any,
     *,
+    output: Output = None,
     background: Any = None,
     draws: bool = False,
     coverage: float = 0.9,
@@ -46,10 +48,15 @@ def shapley_values(
     the default background. Missing cells are averaged over the marginals here, even if the model predicts with a joint
     distribution of the predictors (`pmf_`).
 
+    Of a classifier, they are on the latent scale, that of `decision_function`: of the latent value of the second of two
+    classes, or of one latent value per class. Noise of variance one is added to them.
+
     Parameters
     ----------
     model : a fitted csid estimator.
     X : data frame or array (M, N)
+    output : of several outputs, only this one, by position or name; of a classifier, only the latent value of this
+        label. The result then has no axis K.
     background : data frame or array (B, N), optional
         Rows from which predictors outside a coalition take their values, averaged over all B (the interventional game
         of a data set); this costs B times as much. By default predictors are independent with their training
@@ -68,14 +75,20 @@ def shapley_values(
     >>> bool(np.allclose(phi.sum(axis=1), model.predict(X[:3]) - model.cpd_.mean()))
     True
     """
-    found = _played(model, values_of_rows, X, background, draws, coverage)
+    found = _played(model, output, values_of_rows, X, background, draws, coverage)
     if not as_explanation:
         return found
-    return _explanation(fitted_model(model), X, background, *(found if draws else (found,)))
+    return _explanation(Explained.of(model, output), X, background, *(found if draws else (found,)))
 
 
 def shapley_interactions(
-    model: Model, X: Any, *, background: Any = None, draws: bool = False, coverage: float = 0.9
+    model: Model,
+    X: Any,
+    *,
+    output: Output = None,
+    background: Any = None,
+    draws: bool = False,
+    coverage: float = 0.9,
 ) -> Any:
     """Shapley values divided among pairs, (M, N, N) or (M, N, N, K), as `shap.TreeExplainer` does for trees.
 
@@ -88,16 +101,24 @@ def shapley_interactions(
     the prediction minus its mean. It is symmetric. (`shap.explainers.Exact` computes the Shapley-Taylor index instead,
     whose diagonal is what a predictor adds to the empty coalition.) Parameters are as in `shapley_values`.
     """
-    return _played(model, interactions_of_rows, X, background, draws, coverage)
+    return _played(model, output, interactions_of_rows, X, background, draws, coverage)
 
 
-def banzhaf_values(model: Model, X: Any, *, background: Any = None, draws: bool = False, coverage: float = 0.9) -> Any:
+def banzhaf_values(
+    model: Model,
+    X: Any,
+    *,
+    output: Output = None,
+    background: Any = None,
+    draws: bool = False,
+    coverage: float = 0.9,
+) -> Any:
     """Banzhaf values (M, N) or (M, N, K): what a predictor adds, averaged over all coalitions with equal weights.
 
     `sum_f V(:, f) (a_nf - m_nf) prod_(j != n) (m_jf + a_jf) / 2`: the integrand of the Shapley value at t = 1/2. They
     do not sum to the prediction minus its mean. Parameters are as in `shapley_values`.
     """
-    return _played(model, banzhaf_of_rows, X, background, draws, coverage)
+    return _played(model, output, banzhaf_of_rows, X, background, draws, coverage)
 
 
 def values_of_rows(factors: Factors, rows: EncodedRows, background: EncodedRows | None, workers: Workers) -> Array:
@@ -124,27 +145,28 @@ def banzhaf_of_rows(factors: Factors, rows: EncodedRows, background: EncodedRows
     return play(add_values, factors, rows, background, middle, (factors.n_modes,), workers)
 
 
-def _played(model: Model, game: Game, X: Any, background: Any, draws: bool, coverage: float) -> Any:
+def _played(model: Model, output: Output, game: Game, X: Any, background: Any, draws: bool, coverage: float) -> Any:
     """The values of a game at each row of X: of the model, or their band over its posterior draws."""
-    fitted = fitted_model(model)
+    explained = Explained.of(model, output)
+    fitted, tensor = explained.fitted, explained.tensor
     check_coverage(coverage)
     rows, others = fitted.encoded(X), None if background is None else fitted.encoded(background)
     with Workers(threads_of(model)) as workers:
         if not draws:
-            return fitted.squeeze(game(balanced(fitted.tensor).stacked, rows, others, workers))
+            return explained.squeeze(game(balanced(tensor).stacked, rows, others, workers))
         posterior = fitted.require_posterior("draws=True")
-        tensors = [balanced(draw).stacked for draw in posterior.draws]
+        tensors = [balanced(draw).stacked for draw in explained.draws()]
 
         def of_draws(some: EncodedRows) -> Array:
             return np.array([game(factors, some, others, workers) for factors in tensors])
 
         players = 2 if game is interactions_of_rows else 1
-        size = fitted.tensor.n_modes**players * fitted.n_outputs
-        return Band(*map(fitted.squeeze, band_of_rows(of_draws, rows, size, posterior.weights, coverage)))
+        size = tensor.n_modes**players * tensor.n_outputs
+        return Band(*map(explained.squeeze, band_of_rows(of_draws, rows, size, posterior.weights, coverage)))
 
 
 def _explanation(
-    fitted: FittedModel,
+    explained: Explained,
     X: Any,
     background: Any,
     values: Array,
@@ -156,7 +178,7 @@ def _explanation(
         shap = import_module("shap")
     except ImportError as error:
         raise ImportError("as_explanation=True returns a shap.Explanation: install the package shap first.") from error
-    tensor = balanced(fitted.tensor)
+    fitted, tensor = explained.fitted, balanced(explained.tensor)
     if background is None:
         mean = tensor.mean()
     else:
@@ -164,9 +186,10 @@ def _explanation(
         mean = tensor.evaluate(others.codes, others.fractions).mean(axis=0)
     return shap.Explanation(
         values=values,
-        base_values=fitted.squeeze(np.tile(mean, (len(values), 1))),
+        base_values=explained.squeeze(np.tile(mean, (len(values), 1))),
         data=np.asarray(without_mask(X)),
         feature_names=fitted.names,
+        output_names=list(explained.outputs.names) if tensor.n_outputs > 1 and explained.outputs.names else None,
         lower_bounds=lower,
         upper_bounds=upper,
     )

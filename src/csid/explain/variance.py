@@ -12,7 +12,7 @@ over pairs of components, variances of an output are sums over all pairs f, g, w
 products taken entry by entry. The sums go over blocks of pairs, so that memory does not grow with the rank.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,9 +23,10 @@ from csid._kernels.simd import WIDTH
 from csid.explain.bands import Band, band, check_coverage
 from csid.explain.component_pairs import ComponentBlock, ComponentPairs, component_pairs, moments_of, on_levels
 from csid.explain.games import uniform_rule
+from csid.explain.outputs import OF_THE_TARGETS, Explained, Output, Outputs
 from csid.explain.products import before, behind
 from csid.explain.shapley_kernels import add_effects
-from csid.fitted.model import Model, fitted_model
+from csid.fitted.model import Model
 from csid.small_tables import MOST_ROWS, SmallTable, Tabular, left_out, with_bounds
 
 Array = NDArray[np.float64]
@@ -41,7 +42,7 @@ class SobolIndices(Tabular):
     first : (N,) explained by a predictor alone; total : (N,) explained by all effects that it takes part in.
     pairs : (N, N) symmetric, explained by two predictors together beyond what each explains alone; 0 on the diagonal.
     variance : of the prediction, per output; if it is zero, so are all shares.
-    features : (N,) the names of the predictors.
+    features : (N,) the names of the predictors; outputs : what the prediction is of.
     """
 
     first: Any
@@ -49,6 +50,7 @@ class SobolIndices(Tabular):
     pairs: Any
     variance: Any
     features: tuple[str, ...] = ()
+    outputs: Outputs = OF_THE_TARGETS
 
     def table(self) -> SmallTable:
         """The predictors by their total index, each with the strongest of its pairs."""
@@ -57,8 +59,8 @@ class SobolIndices(Tabular):
         names = self.features or tuple(f"x{n}" for n in range(N))
         order = np.argsort(-total[..., 0].mean(axis=1), kind="stable")[:MOST_ROWS].tolist()
         strongest = pairs[..., 0].mean(axis=2).argmax(axis=1)
-        outputs = [""] if K == 1 else [f" of output {j + 1}" for j in range(K)]
-        indices = [f"{which}{of}" for of in outputs for which in ("first order", "total")]
+        headings = (self.outputs.headings(which, K) for which in ("first order", "total"))
+        indices = [heading for pair in zip(*headings, strict=True) for heading in pair]
         rows = [
             [
                 names[n],
@@ -67,38 +69,44 @@ class SobolIndices(Tabular):
             ]
             for n in order
         ]
-        header, note = ["predictor", *indices, "strongest pair"], left_out(N, "predictors")
+        header = ["predictor", *indices, "strongest pair"]
+        note = " ".join(filter(None, (self.outputs.note, left_out(N, "predictors"))))
         return SmallTable("Sobol indices: shares of the variance", header, rows, note)
 
 
-class Additivity(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Additivity(Tabular):
     """Shares of the variance of the prediction that sum to one, a number each or (K,); or their bands.
 
     main : explained by main effects; pairs : by interactions of two predictors; higher : of three or more.
+    outputs : what the prediction is of.
     """
 
     main: Any
     pairs: Any
     higher: Any
+    outputs: Outputs = OF_THE_TARGETS
+
+    def __iter__(self) -> Iterator[Any]:
+        """The three shares."""
+        return iter((self.main, self.pairs, self.higher))
 
     def table(self) -> SmallTable:
         """A row for each share."""
         parts = [_by_output(each, 0) for each in self]
-        K = len(parts[0])
-        header = ["part", "share"] if K == 1 else ["part", *(f"share of output {j + 1}" for j in range(K))]
+        header = ["part", *self.outputs.headings("share", len(parts[0]))]
         names = ("main effects", "pairs", "higher")
         rows = [[name, *map(with_bounds, part)] for name, part in zip(names, parts, strict=True)]
-        return SmallTable("Additivity: shares of the variance", header, rows)
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
+        return SmallTable("Additivity: shares of the variance", header, rows, self.outputs.note)
 
 
-def sobol_indices(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> SobolIndices:
+def sobol_indices(
+    model: Model, X: Any = None, *, output: Output = None, draws: bool = False, coverage: float = 0.9
+) -> SobolIndices:
     """Sobol indices of a fitted model: first order, total, and pairs.
+
+    Of a classifier, shares are on the latent scale, that of `decision_function`: of the variance of the latent value of
+    the second of two classes, or of one latent value per class.
 
     Parameters
     ----------
@@ -108,6 +116,8 @@ def sobol_indices(model: Model, X: Any = None, *, draws: bool = False, coverage:
         even so. Without X, a predictor takes its levels with the probabilities `p_n` that the model keeps. Under
         linear interpolation this rounds a value between two levels at random to one of them: the mean prediction is
         the same, and the variance is a little larger than that of the values themselves.
+    output : of several outputs, only this one, by position or name; of a classifier, only the latent value of this
+        label.
     draws : return a `Band` for each: its mean and interval over the posterior draws of a Bayesian model. A draw varies
         more than the mean of all draws does, so the indices of the mean prediction, which are the default, may lie
         outside an interval.
@@ -121,22 +131,29 @@ def sobol_indices(model: Model, X: Any = None, *, draws: bool = False, coverage:
     >>> sobol_indices(model).first.round(1).tolist()
     [0.5, 0.5, 0.0]
     """
-    first, total, pairs, variance = _read(model, X, _sobol_shares, draws, coverage)
-    return SobolIndices(first, total, pairs, variance, tuple(fitted_model(model).names))
+    explained = Explained.of(model, output)
+    first, total, pairs, variance = _read(explained, X, _sobol_shares, draws, coverage)
+    return SobolIndices(first, total, pairs, variance, tuple(explained.fitted.names), explained.outputs)
 
 
-def shapley_effects(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Any:
+def shapley_effects(
+    model: Model, X: Any = None, *, output: Output = None, draws: bool = False, coverage: float = 0.9
+) -> Any:
     """Shapley effects (N,) or (N, K): shares of the variance of the prediction, which sum to one.
 
     What predictors explain together is divided equally among them (Owen, 2014), so each share lies between the first
-    order and the total Sobol index. Parameters are as in `sobol_indices`.
+    order and the total Sobol index. Parameters and scale are as in `sobol_indices`.
     """
-    return _read(model, X, lambda components: (effect_shares(components),), draws, coverage)[0]
+    return _read(Explained.of(model, output), X, lambda components: (effect_shares(components),), draws, coverage)[0]
 
 
-def additivity(model: Model, X: Any = None, *, draws: bool = False, coverage: float = 0.9) -> Additivity:
-    """How much of the variance main effects and pairs explain. Parameters are as in `sobol_indices`."""
-    return Additivity(*_read(model, X, _additive_shares, draws, coverage))
+def additivity(
+    model: Model, X: Any = None, *, output: Output = None, draws: bool = False, coverage: float = 0.9
+) -> Additivity:
+    """How much of the variance main effects and pairs explain. Parameters and scale are as in `sobol_indices`."""
+    explained = Explained.of(model, output)
+    main, pairs, higher = _read(explained, X, _additive_shares, draws, coverage)
+    return Additivity(main, pairs, higher, explained.outputs)
 
 
 def _by_output(shares: Any, axes: int) -> Array:
@@ -235,10 +252,10 @@ def _padded(matrices: Array) -> Array:
 
 
 def _read(
-    model: Model, X: Any, shares_of: Callable[[ComponentPairs], tuple[Array, ...]], draws: bool, coverage: float
+    explained: Explained, X: Any, shares_of: Callable[[ComponentPairs], tuple[Array, ...]], draws: bool, coverage: float
 ) -> tuple[Array | Band, ...]:
     """Shares (..., K) of a model, or their bands over its posterior draws."""
-    fitted = fitted_model(model)
+    fitted = explained.fitted
     check_coverage(coverage)
     marginals = fitted.tensor.marginals
     moments = [on_levels(p) for p in marginals]
@@ -246,11 +263,11 @@ def _read(
         rows = fitted.encoded(X)
         moments = [moments_of(rows, n, p) for n, p in enumerate(marginals)]
     if not draws:
-        return tuple(fitted.squeeze(part) for part in shares_of(component_pairs(fitted.tensor, moments)))
+        return tuple(explained.squeeze(part) for part in shares_of(component_pairs(explained.tensor, moments)))
     posterior = fitted.require_posterior("draws=True")
-    each = zip(*(shares_of(component_pairs(draw, moments)) for draw in posterior.draws), strict=True)
+    each = zip(*(shares_of(component_pairs(draw, moments)) for draw in explained.draws()), strict=True)
     bands = [band(np.array(parts), posterior.weights, coverage) for parts in each]
-    return tuple(Band(*map(fitted.squeeze, found)) for found in bands)
+    return tuple(Band(*map(explained.squeeze, found)) for found in bands)
 
 
 def _shares(components: ComponentPairs, part: Array, whole: Array) -> Array:
