@@ -1,7 +1,8 @@
-"""Counterfactuals: the smallest change of one or two predictors that brings a prediction below or above a value.
+"""Counterfactuals: the smallest change of one or two predictors that changes a prediction as wanted.
 
-With all other predictors fixed, the prediction is linear along each piece of the path of a predictor, and bilinear on
-each cell of two paths. So the nearest point has a closed form, and the search is exact.
+It brings the prediction below or above a value, or makes a class the likeliest. With all other predictors fixed, the
+values of the system are linear along each piece of the path of a predictor, and bilinear on each cell of two paths. So
+the nearest point at which one condition holds has a closed form, and so has that of several along a path.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from csid.encoding import Mode, OrdinalMode
 from csid.encoding.columns import is_table, read_columns
 from csid.explain.features import Feature, positions
-from csid.explain.nearest import Point, lowest_corner, nearest_point
+from csid.explain.goals import Goal, goal_of
+from csid.explain.nearest import Point, lowest_corner, nearest_common_point
+from csid.explain.outputs import Output
 from csid.explain.paths import STEP, STILL, Path, path_of
 from csid.explain.responses import Responses
 from csid.fitted.model import Model, fitted_model
@@ -32,16 +35,22 @@ class Counterfactual:
     """The row with some predictors changed.
 
     changes : by name, the old and the new value of the predictor.
-    prediction : of the changed row, as `predict` returns it; distance : summed over the changes.
+    prediction : of the changed row, as `predict` returns it, or the latent value that should pass a value.
+    distance : summed over the changes.
+    to_class, probability : the class that should become the likeliest, and its probability for the changed row.
     """
 
     changes: dict[str, tuple[Any, Any]]
-    prediction: float
+    prediction: Any
     distance: float
+    to_class: Any = None
+    probability: float | None = None
 
     def __str__(self) -> str:
         changes = [f"{name} from {_shown(old)} to {_shown(new)}" for name, (old, new) in self.changes.items()]
-        return f"{', '.join(changes) or 'no change'}: {self.prediction:.6g} (distance {self.distance:.3g})"
+        wanted = "" if self.probability is None else f"probability of {self.to_class} {self.probability:.3g}, "
+        result = f"{_shown(self.prediction)} ({wanted}distance {self.distance:.3g})"
+        return f"{', '.join(changes) or 'no change'}: {result}"
 
     __repr__ = __str__
 
@@ -56,7 +65,7 @@ class Counterfactuals:
     furthest : if no change suffices, the one that comes closest; otherwise None.
     """
 
-    prediction: float
+    prediction: Any
     found: tuple[Counterfactual, ...]
     furthest: Counterfactual | None
 
@@ -74,11 +83,12 @@ def counterfactuals(
     *,
     below: float | None = None,
     above: float | None = None,
-    output: int | None = None,
+    to_class: Any = None,
+    output: Output = None,
     features: Feature | Sequence[Feature] | None = None,
     most_changes: int = 2,
 ) -> Counterfactuals:
-    """The smallest changes of one or two predictors that bring the prediction of a row below or above a value.
+    """The smallest changes of one or two predictors that bring a prediction past a value, or change its class.
 
     Fewer changes come first, then smaller distances. The distance of a change is the fraction of the training rows
     between the old and the new value, which has no units; 1/2 for a category; summed over two changes. The search is
@@ -89,12 +99,18 @@ def counterfactuals(
     any other one seen in training. Missing cells and categories never seen stay as they are, and nothing becomes
     missing. Predictions are those of `predict`, also under a joint distribution of the predictors (`pmf_`).
 
+    A class is reached if `predict` gives it; its probability is that of `predict_proba`. The search uses the latent
+    values of the posterior mean, and goes on if `predict` does not confirm what it finds. With three or more classes
+    and two changes, one of the two is to a level of its predictor, so the smallest distance may be missed by up to the
+    rows between two levels.
+
     Parameters
     ----------
     model : a fitted csid estimator.
     row : data frame or array with one row; or an array (N,).
-    below, above : one of them, the value that the prediction must pass.
-    output : position of the output, if the model has several.
+    below, above : one of them, the value that the prediction must pass; of a classifier, the latent value of `output`.
+    to_class : of a classifier, in place of them the label that must become the likeliest.
+    output : the output, if the model has several, by position or name; of a classifier by label.
     features : predictors that may change, by name or position; by default all.
     most_changes : 1 or 2, how many may change at a time.
 
@@ -106,18 +122,27 @@ def counterfactuals(
     >>> found = counterfactuals(model, X[0], below=model.predict(X[:1])[0] - 0.1).found
     >>> [list(one.changes) for one in found[:2]]
     [['x1'], ['x0']]
+
+    Of a classifier:
+
+    >>> y = np.where(X[:, 0] + 2 * X[:, 1] > 1.5, "high", "low")
+    >>> model = csid.BayesianCSIDClassifier(effort="fast", random_state=0).fit(X, y)
+    >>> found = counterfactuals(model, [0.4, 0.4], to_class="high").found
+    >>> model.predict([[0.4, found[0].changes["x1"][1]]]).tolist()
+    ['high']
     """
     fitted = fitted_model(model)
-    goal = _Goal.of(fitted.n_outputs, below, above, output)
+    goal = goal_of(fitted, below, above, to_class, output)
     if most_changes not in (1, 2):
         raise ValueError(f"most_changes={most_changes}: give 1 or 2.")
     table, n_rows = fitted.columns.checked(_one_row(row))
     if n_rows != 1:
         raise ValueError(f"row has {n_rows} rows: give one.")
     search = _Search(Responses.of(fitted, fitted.encoding.encode(table, 1)), goal, fitted.names)
-    prediction, reached = goal.of_row(search.responses.predict({}))
-    if reached:
-        return Counterfactuals(prediction, (Counterfactual({}, prediction, 0.0),), None)
+    now = goal.of_row(search.responses.rows)
+    if now.reached:
+        same = Counterfactual({}, now.prediction, 0.0, goal.wanted, now.probability)
+        return Counterfactuals(now.prediction, (same,), None)
     paths = _paths(search.responses, table, features)
     singles = {n: search.answer({n: path}) for n, path in paths.items()}
     pairs = []
@@ -125,56 +150,26 @@ def counterfactuals(
         most = _NEARER * min(singles[i].cost, singles[n].cost)
         pairs.append(search.answer({i: paths[i].within(most), n: paths[n].within(most)}))
     nearer = [pair for pair in pairs if pair.cost < _NEARER * min(singles[n].cost for n in pair.paths)]
-    points = [(one.paths, one.nearest) for one in (*singles.values(), *nearer) if one.nearest is not None]
-    found = sorted((search.changed(*point) for point in points), key=lambda one: (len(one.changes), one.distance))
+    reached = [one.found for one in (*singles.values(), *nearer) if one.found is not None]
+    found = sorted(reached, key=lambda one: (len(one.changes), one.distance))
     closest = min([*singles.values(), *pairs], key=lambda answer: answer.shortfall)
-    return Counterfactuals(prediction, tuple(found), None if found else search.changed(closest.paths, closest.best))
+    if found:
+        return Counterfactuals(now.prediction, tuple(found), None)
+    furthest, suffices = search.changed(closest.paths, closest.best)
+    return Counterfactuals(now.prediction, (furthest,) if suffices else (), None if suffices else furthest)
 
 
 class _Answer(NamedTuple):
-    """The nearest point along some paths that suffices, if any; the smallest shortfall on them, and where it is."""
+    """The nearest change along some paths that suffices, if any, and its cost.
+
+    shortfall, best : the smallest shortfall on the paths, and where it is.
+    """
 
     paths: Paths
-    nearest: Point | None
+    found: Counterfactual | None
+    cost: float
     shortfall: float
     best: Point
-
-    @property
-    def cost(self) -> float:
-        return np.inf if self.nearest is None else self.nearest.cost
-
-
-@dataclass(frozen=True)
-class _Goal:
-    """To bring `sign * (prediction - value)`, of one output, below zero."""
-
-    value: float
-    sign: float
-    output: int
-
-    @classmethod
-    def of(cls, n_outputs: int, below: float | None, above: float | None, output: int | None) -> "_Goal":
-        if (below is None) == (above is None):
-            raise ValueError(
-                f"below={below}, above={above}: give one of them, the value that the prediction must pass."
-            )
-        last = n_outputs - 1
-        if output is None and n_outputs > 1:
-            raise ValueError(f"output=None: the model has {n_outputs} outputs; give one of them, from 0 to {last}.")
-        if not 0 <= (output or 0) < n_outputs:
-            raise ValueError(f"output={output}: the model has {n_outputs} output(s); give a number from 0 to {last}.")
-        value, sign = (float(below), 1.0) if below is not None else (float(above or 0.0), -1.0)
-        if not np.isfinite(value):
-            raise ValueError(f"{'below' if sign > 0 else 'above'}={value}: give a finite number.")
-        return cls(value, sign, output or 0)
-
-    def shortfall(self, values: Array) -> Array:
-        """Negative once the goal is reached."""
-        return np.asarray(self.sign * (values - self.value))
-
-    def of_row(self, prediction: Array) -> tuple[float, bool]:
-        """The output in question of a prediction (K,), and whether it has passed the value."""
-        return float(prediction[self.output]), bool(self.shortfall(prediction[self.output]) < 0.0)
 
 
 @dataclass(frozen=True)
@@ -182,29 +177,44 @@ class _Search:
     """Searches for changes of a row."""
 
     responses: Responses
-    goal: _Goal
+    goal: Goal
     names: list[str]
 
     def answer(self, paths: Paths) -> _Answer:
         """The nearest change along one or two paths, if any suffices, and the one that comes closest."""
-        surface = self.responses.surface(paths, self.goal.output)
-        g = self.goal.shortfall(surface) + self.responses.rounding * np.abs(surface).max()
-        both = (*paths.values(), STILL)[:2]
-        return _Answer(paths, nearest_point(g, *both), float(g.min()), lowest_corner(g, *both))
+        contrasts, offsets = self.goal.conditions
+        conditions = np.array([self._condition(paths, *each) for each in zip(contrasts, offsets, strict=True)])
+        both, worst = (*paths.values(), STILL)[:2], conditions.max(axis=0)
+        shortfall, best = float(worst.min()), lowest_corner(worst, *both)
+        for margin in self.goal.margins:
+            nearest = nearest_common_point(conditions + margin, *both)
+            if nearest is None:
+                break
+            found, reached = self.changed(paths, nearest)
+            if reached or len(self.goal.margins) == 1:
+                return _Answer(paths, found, nearest.cost, shortfall, best)
+        return _Answer(paths, None, np.inf, shortfall, best)
 
-    def changed(self, paths: Paths, point: Point) -> Counterfactual:
-        """The row at a point, or as little beyond it as it takes to reach the goal."""
+    def _condition(self, paths: Paths, contrast: Array, offset: float) -> Array:
+        """(E, E') negative where a condition holds, also after rounding."""
+        surface = self.responses.surface(paths, contrast)
+        return np.asarray(surface + offset + self.responses.rounding * np.abs(surface).max())
+
+    def changed(self, paths: Paths, point: Point) -> tuple[Counterfactual, bool]:
+        """The row at a point, or as little beyond it as it takes to reach the goal, and whether it does."""
         spots = dict(zip(paths, point.spots, strict=False))
         for step in _STEPS:
             places = {n: path.at(spots[n], step) for n, path in paths.items()}
             values = {n: (value, position) for n, (value, position, _) in places.items()}
-            prediction, reached = self.goal.of_row(self.responses.predict(values))
-            if reached or not any(spot.goes_on for spot in point.spots):
+            verdict = self.goal.of_row(self.responses.row(values))
+            if verdict.reached or not any(spot.goes_on for spot in point.spots):
                 break
         moved = {n: (paths[n].start, value) for n, (value, _, cost) in places.items() if cost > 0.0}
         modes = self.responses.fitted.encoding.modes
         changes = {self.names[n]: _as_in_tables(modes[n], *values) for n, values in moved.items()}
-        return Counterfactual(changes, prediction, sum(cost for _, _, cost in places.values()))
+        distance = sum(cost for _, _, cost in places.values())
+        found = Counterfactual(changes, verdict.prediction, distance, self.goal.wanted, verdict.probability)
+        return found, verdict.reached
 
 
 def _one_row(row: Any) -> Any:

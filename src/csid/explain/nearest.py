@@ -53,6 +53,40 @@ def nearest_point(g: Array, first: Path, second: Path) -> Point | None:
     return best
 
 
+def nearest_common_point(conditions: Array, first: Path, second: Path) -> Point | None:
+    """The cheapest point at which all of J functions are negative; None if none is found.
+
+    conditions : (J, E, E') their values at all places of both paths. One function is searched everywhere. Several are
+    searched along the pieces of each path, with the other at one of its places. There each function is linear, so it is
+    negative on an interval, and so are all of them.
+    """
+    if len(conditions) == 1:
+        return nearest_point(conditions[0], first, second)
+    along_first = _along(conditions, first, second)
+    along_second = _along(conditions.transpose(0, 2, 1), second, first)
+    turned = None if along_second is None else Point(along_second.cost, along_second.spots[::-1])
+    return min((point for point in (along_first, turned) if point is not None), key=lambda p: p.cost, default=None)
+
+
+def _along(conditions: Array, path: Path, other: Path) -> Point | None:
+    """The cheapest such point on the pieces of a path, from values (J, E, E'), with the other path at a place."""
+    low, high = (np.full((len(path.near), len(other.costs)), end) for end in (0.0, 1.0))
+    for g in conditions:
+        start, end = g[path.near], g[path.far]
+        crosses = (start < 0.0) != (end < 0.0)
+        crossing = start / np.where(crosses, start - end, 1.0)
+        low = np.maximum(low, np.where(start < 0.0, 0.0, np.where(crosses, crossing, np.inf)))
+        high = np.minimum(high, np.where(end < 0.0, 1.0, np.where(crosses, crossing, -np.inf)))
+    near, far = path.costs[path.near][:, None], path.costs[path.far][:, None]
+    inside = low < high
+    costs = np.where(inside, near + np.where(inside, low, 0.0) * (far - near) + other.costs, np.inf)
+    piece, place = (int(at) for at in np.unravel_index(int(np.argmin(costs)), costs.shape))
+    if not inside[piece, place]:
+        return None
+    fraction = float(low[piece, place])
+    return Point(float(costs[piece, place]), (Spot(piece, fraction, fraction > 0.0), _spot(other, place)))
+
+
 def lowest_corner(values: Array, first: Path, second: Path) -> Point:
     """The corner with the smallest of some values (E, E')."""
     e, h = (int(at) for at in np.unravel_index(int(np.argmin(values)), values.shape))

@@ -61,7 +61,7 @@ class Responses:
 
     @property
     def rounding(self) -> float:
-        """The largest difference between `surface` and `predict`, relative to the values."""
+        """The largest difference between `surface` and predictions, relative to the values."""
         return _ROUNDING if self.pmf is None else 100.0 * LEAST_PROBABILITY
 
     def position(self, n: int) -> float | None:
@@ -70,11 +70,14 @@ class Responses:
         known = len(mode.grid) if isinstance(mode, OrdinalMode) else len(mode.categories)
         return _position(self.rows, n) if self.rows.codes[0, n] < known else None
 
-    def surface(self, paths: dict[int, Path], output: int) -> Array:
-        """Values (E, E') with one or two predictors at the places of their paths; (E, 1) with one."""
+    def surface(self, paths: dict[int, Path], coefficients: Array) -> Array:
+        """Values (E, E') with one or two predictors at the places of their paths; (E, 1) with one.
+
+        coefficients : (K,) of the outputs, whose sum is taken.
+        """
         others = [n for n in range(self.tensor.n_modes) if n not in paths]
         logs = np.log(self.lifts[others]).sum(axis=0) + (0.0 if self.pmf is None else np.log(self.pmf.classes.weights))
-        q, products = np.exp(logs - logs.max()), self.tensor.V[output] * self.cells[others].prod(axis=0)
+        q, products = np.exp(logs - logs.max()), (coefficients @ self.tensor.V) * self.cells[others].prod(axis=0)
         tables = [_between(self.tensor.factors[n], path.positions) for n, path in paths.items()]
         lifts = [_lifts(self.pmf, n, path.positions) for n, path in paths.items()]
         if len(paths) == 1:
@@ -83,10 +86,10 @@ class Responses:
         total = np.zeros((len(tables[0]), len(tables[1])))
         for r, product in enumerate(products):
             total += np.outer(q[r] * lifts[0][:, r], lifts[1][:, r]) * ((tables[0] * product) @ tables[1].T)
-        return np.asarray(self.tensor.bias[output] + total / ((lifts[0] * q) @ lifts[1].T))
+        return np.asarray(coefficients @ self.tensor.bias + total / ((lifts[0] * q) @ lifts[1].T))
 
-    def predict(self, changes: dict[int, tuple[Any, float]]) -> Array:
-        """The prediction (K,) with some predictors at other values, given with their positions."""
+    def row(self, changes: dict[int, tuple[Any, float]]) -> EncodedRows:
+        """The row with some predictors at other values, given with their positions."""
         codes, fractions = self.rows.codes.copy(), self.rows.fractions.copy()
         for n, (value, position) in changes.items():
             mode = self.fitted.encoding.modes[n]
@@ -95,7 +98,7 @@ class Responses:
                 mode.encode(Column(mode.name, np.array([value])), codes[:, n], own)
             else:
                 codes[0, n] = int(position)
-        return np.asarray(self.fitted.expectation.evaluate(codes, fractions)[0])
+        return EncodedRows(codes, fractions)
 
 
 def _position(rows: EncodedRows, n: int) -> float:
