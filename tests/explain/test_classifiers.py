@@ -34,7 +34,7 @@ from csid.fitted.model import FittedModel
 from csid.likelihoods.class_predictive import ProbabilityCalibration
 from explain.test_counterfactuals import bilinear, straight
 from explain.test_models import plain
-from export.classifiers import labels_of, probabilities
+from export.classifiers import labels_of, probabilities, weighted
 
 Array = NDArray[np.float64]
 
@@ -73,7 +73,8 @@ def models(table: pd.DataFrame) -> dict[str, FittedModel]:
                 random_state=0,
                 **options,
             ).fit(table, y)
-            found[name] = replace(model.fitted_, calibration=ProbabilityCalibration(1.5))
+            posterior, calibration = weighted(model.posterior_), ProbabilityCalibration(1.5)
+            found[name] = replace(model.fitted_, tensor=posterior.mean, posterior=posterior, calibration=calibration)
             found[f"{name}, without draws"] = replace(found[name], posterior=None)
     return found
 
@@ -188,10 +189,17 @@ def test_probabilities_are_those_at_the_mean_latent_values_of_each_draw(
         assert found.lower is None
         return
     calibrated = each**1.5 / (each**1.5).sum(axis=-1, keepdims=True)
-    assert_allclose(found.lower, calibrated.min(axis=0), atol=1e-7)  # 5 % of eight draws is the first
-    assert_allclose(found.upper, calibrated.max(axis=0), atol=1e-7)
+    assert found.upper is not None
+    for level, bound in ((0.05, found.lower), (0.95, found.upper)):
+        assert_allclose(bound, np.apply_along_axis(_quantile, 0, calibrated, weights, level), atol=1e-7)
     assert one.upper is not None
     assert_equal(one.upper, found.upper[..., 0])
+
+
+def _quantile(values: Array, weights: Array, level: float) -> float:
+    """The smallest value at which the cumulative weight reaches a level."""
+    order = np.argsort(values)
+    return float(values[order][np.searchsorted(np.cumsum(weights[order]), level - 1e-12)])
 
 
 def _probabilities(latent: Array, kind: str) -> Array:
@@ -331,6 +339,24 @@ def test_if_no_change_suffices_the_closest_has_its_probability(
     changed = row.assign(**{name: new for name, (_, new) in found.furthest.changes.items()})
     assert_allclose(found.furthest.probability, probabilities(model, changed)[0, 0], rtol=1e-9)
     assert f"probability of {labels[0]} " in str(found)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_predict_confirms_a_class_that_the_mean_latent_value_suggests() -> None:
+    """In "b", the mean of the draws is above zero, but two of three draws are far below it."""
+    table = pd.DataFrame({"c": ["a", "b", "b", "c"] * 10})
+    fit = BayesianCSIDClassifier(
+        rank=1, prior="medium", effort="fast", n_chains=1, n_burn=2, n_draws=3, whole_numbers="number", random_state=0
+    ).fit(table, table["c"] == "c")
+    (group,) = fit.posterior_.groups
+    latent = np.array([[-1.0, -1.0, -1.0], [-1.0, -1.0, 2.2], [1.0, 1.0, 1.0]])  # categories by draws
+    group = replace(group, factors=(latent.astype(np.float32),), V=np.ones((1, 3)), bias=np.zeros((3, 1)))
+    posterior = replace(fit.posterior_, groups=(replace(group, ranks=np.ones(3, int), weights=np.full(3, 1 / 3)),))
+    model = replace(fit.fitted_, tensor=posterior.mean, posterior=posterior)
+    assert model.means(pd.DataFrame({"c": ["b"]}), 1)[0, 0] > 0.05
+    (found,) = counterfactuals(model, pd.DataFrame({"c": ["a"]}), to_class=True).found
+    assert found.changes == {"c": ("a", "c")}
+    assert found.prediction is True
 
 
 def test_a_latent_value_may_be_the_goal(models: dict[str, FittedModel], table: pd.DataFrame) -> None:

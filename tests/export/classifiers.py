@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from csid import BayesianCSIDClassifier
 from csid.fitted.model import FittedModel
+from csid.fitted.posterior import Posterior
 from csid.likelihoods.class_likelihood import as_class_likelihood
 from csid.likelihoods.class_predictive import ProbabilityCalibration
 from export.systems import mixed_table, related_table
@@ -47,8 +48,18 @@ def _fitted(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = BAYES(categorical_features=["prediction"], **options).fit(table, _labels(table, labels))
-    posterior = replace(model.posterior_, imputation_factor=np.linspace(1.5, 0.7, model.cpd_.n_outputs))
-    return replace(model.fitted_, posterior=posterior, calibration=ProbabilityCalibration(exponent))
+    factor = np.linspace(1.5, 0.7, model.cpd_.n_outputs)
+    posterior = replace(weighted(model.posterior_), imputation_factor=factor)
+    calibration = ProbabilityCalibration(exponent)
+    return replace(model.fitted_, tensor=posterior.mean, posterior=posterior, calibration=calibration)
+
+
+def weighted(posterior: Posterior) -> Posterior:
+    """The same draws with different weights."""
+    weights = np.arange(1.0, len(posterior.weights) + 1.0)
+    parts = np.split(weights / weights.sum(), np.cumsum([len(group.weights) for group in posterior.groups])[:-1])
+    groups = tuple(replace(group, weights=part) for group, part in zip(posterior.groups, parts, strict=True))
+    return replace(posterior, groups=groups)
 
 
 def _without_draws(*args: Any, **options: Any) -> FittedModel:

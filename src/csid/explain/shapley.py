@@ -99,7 +99,7 @@ def shapley_interactions(
 
     The diagonal is the rest of a predictor's Shapley value. So rows sum to the Shapley values, and the whole matrix to
     the prediction minus its mean. It is symmetric. (`shap.explainers.Exact` computes the Shapley-Taylor index instead,
-    whose diagonal is what a predictor adds to the empty coalition.) Parameters are as in `shapley_values`.
+    whose diagonal is what a predictor adds to the empty coalition.) Parameters and scale are as in `shapley_values`.
     """
     return _played(model, output, interactions_of_rows, X, background, draws, coverage)
 
@@ -116,7 +116,7 @@ def banzhaf_values(
     """Banzhaf values (M, N) or (M, N, K): what a predictor adds, averaged over all coalitions with equal weights.
 
     `sum_f V(:, f) (a_nf - m_nf) prod_(j != n) (m_jf + a_jf) / 2`: the integrand of the Shapley value at t = 1/2. They
-    do not sum to the prediction minus its mean. Parameters are as in `shapley_values`.
+    do not sum to the prediction minus its mean. Parameters and scale are as in `shapley_values`.
     """
     return _played(model, output, banzhaf_of_rows, X, background, draws, coverage)
 
