@@ -395,6 +395,11 @@ def test_counterfactuals_say_what_they_need(
         counterfactuals(models[kind], table.iloc[[0]], **options)
 
 
+def test_bands_need_draws(models: dict[str, FittedModel], table: pd.DataFrame) -> None:
+    with pytest.raises(TypeError, match="draws=True needs posterior draws, .*: fit a BayesianCSIDClassifier"):
+        shapley_values(models["two, without draws"], table[:2], draws=True)
+
+
 def test_regressors_have_no_classes(models: dict[str, FittedModel]) -> None:
     X = np.random.default_rng(0).uniform(size=(60, 2))
     model = CSIDRegressor(rank=1, max_iter=2, random_state=0).fit(X, np.column_stack([X[:, 0], X[:, 1]]))

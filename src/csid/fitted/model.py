@@ -145,9 +145,8 @@ class FittedModel:
     def require_posterior(self, what: str) -> Posterior:
         """The posterior, or an error if there is none. what : the feature that needs it, for the error message."""
         if self.posterior is None:
-            raise TypeError(
-                f"{what} needs posterior draws, but {self.estimator} has none: fit a BayesianCSIDRegressor."
-            )
+            remedy = "BayesianCSIDRegressor" if self.classes is None else "BayesianCSIDClassifier"
+            raise TypeError(f"{what} needs posterior draws, but {self.estimator} has none: fit a {remedy}.")
         return self.posterior
 
     def squeeze(self, values: Array) -> Array:
