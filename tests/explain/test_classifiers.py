@@ -396,7 +396,7 @@ def test_counterfactuals_say_what_they_need(
 
 
 def test_bands_need_draws(models: dict[str, FittedModel], table: pd.DataFrame) -> None:
-    with pytest.raises(TypeError, match="draws=True needs posterior draws, .*: fit a BayesianCSIDClassifier"):
+    with pytest.raises(TypeError, match=r"draws=True needs posterior draws, .*: fit a BayesianCSIDClassifier"):
         shapley_values(models["two, without draws"], table[:2], draws=True)
 
 
