@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from distributed import Client
@@ -97,7 +98,7 @@ class OnDask(TensorEstimator):
         columns = self._columns_of(partitions.columns, options)
         with Cluster(self.client) as cluster:
             partitions = partitions.weighted(cluster, self.weights)
-            reader = options.reader or self._target_reader(cluster.compute(piece) for piece in partitions.targets)
+            reader = self._target_reader(options.reader, partial(partitions.class_counts, cluster))
             partitions = replace(partitions, columns=replace(partitions.columns, reader=reader))
             merged = not self._likelihood(reader).augmented
             units = options.units_for(partitions.columns.outputs)

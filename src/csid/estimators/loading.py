@@ -6,18 +6,24 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from csid.estimators.als import LeastSquaresEstimator
 from csid.estimators.base import TensorEstimator
 from csid.estimators.bayesian import BayesianCSIDRegressor
 from csid.estimators.bayesian_classifier import BayesianCSIDClassifier
 from csid.estimators.least_squares import CSIDRegressor
+from csid.estimators.least_squares_classifier import CSIDClassifier
 from csid.estimators.sampling import BayesianEstimator
 from csid.likelihoods import LIKELIHOODS, Likelihood
 
-_ESTIMATORS = {cls.__name__: cls for cls in (CSIDRegressor, BayesianCSIDRegressor, BayesianCSIDClassifier)}
+_ESTIMATORS = {
+    cls.__name__: cls for cls in (CSIDRegressor, CSIDClassifier, BayesianCSIDRegressor, BayesianCSIDClassifier)
+}
 _NOT_SAVED = ("n_jobs", "verbose")
 
 
-def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor | BayesianCSIDClassifier:
+def load(
+    path: str | os.PathLike[str],
+) -> CSIDRegressor | CSIDClassifier | BayesianCSIDRegressor | BayesianCSIDClassifier:
     """Load a model that `save` has written. Untrusted files are safe to load: they hold numbers and strings only.
 
     Parameters
@@ -64,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor 
     except ValueError as error:  # of a parameter, or of a likelihood among them
         raise header.error("parameters", f"are invalid ({error})") from None
     model.__dict__.update(fitted_=saved.fitted)
-    if isinstance(model, CSIDRegressor):
+    if isinstance(model, LeastSquaresEstimator):
         model.__dict__.update(_stream=saved.stream)
     return model
 

@@ -1,6 +1,6 @@
 """What the regressors have in common: numeric targets, and R² as their score."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 
 from csid.data.checks import check_targets
+from csid.data.labels import ClassCounts
 from csid.data.targets import NumericTargets, TargetReader
 from csid.estimators.base import TensorEstimator
 from csid.likelihoods import Likelihood, likelihood_of
@@ -24,7 +25,7 @@ class TensorRegressor(RegressorMixin, TensorEstimator):  # type: ignore[misc]
         unit = np.exp2(np.frexp(np.abs(targets).max())[1])  # R² has none, and squares then are floats
         return float(r2_score(targets / unit, predicted / unit, sample_weight=sample_weight))
 
-    def _target_reader(self, parts: Iterable[Any]) -> TargetReader:
+    def _target_reader(self, earlier: TargetReader | None, count: Callable[[], ClassCounts]) -> TargetReader:
         return NumericTargets()
 
     def _likelihood(self, reader: TargetReader) -> Likelihood:
