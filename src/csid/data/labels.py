@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
@@ -49,14 +50,17 @@ def check_labels(y: Any, name: str = "y") -> Labels:
 
 def declared_order(y: Any) -> list[Any] | None:
     """The order of an ordered category (pandas, a polars Enum, an ordered Arrow dictionary); None if there is none."""
-    if getattr(getattr(y, "type", None), "ordered", False):  # an Arrow dictionary
-        chunks = y.chunks if hasattr(y, "chunks") else [y]
-        return chunks[0].dictionary.to_pylist() if chunks else None
+    if isinstance(y, pa.Array | pa.ChunkedArray):
+        if not pa.types.is_dictionary(y.type) or not y.type.ordered:
+            return None
+        chunks = _chunked(y).unify_dictionaries().chunks
+        return list(chunks[0].dictionary.to_pylist()) if chunks else None
+    of_pandas = getattr(y, "cat", y)
+    if getattr(of_pandas, "ordered", False):
+        return list(of_pandas.categories.tolist())
     series = nw.from_native(y, series_only=True, pass_through=True)
-    if not isinstance(series, nw.Series):
-        return None
-    if series.dtype == nw.Enum or (hasattr(y, "cat") and bool(getattr(y.cat, "ordered", False))):
-        return list(series.cat.get_categories().to_list())
+    if isinstance(series, nw.Series) and isinstance(series.dtype, nw.Enum):
+        return list(series.dtype.categories)
     return None
 
 
@@ -111,12 +115,18 @@ def as_array_of_labels(labels: Sequence[Any]) -> Labels:
 
 def _as_array(y: Any) -> Labels:
     """Labels as an array. NumPy would turn numbers, None and NaN among texts into texts: those are kept as objects."""
+    if isinstance(y, pa.Array):
+        y = _chunked(y)
     if not hasattr(y, "ndim") and hasattr(y, "to_numpy"):
         y = y.to_numpy()
     if hasattr(y, "cat") or isinstance(y, list | tuple):
         objects = np.asarray(y, dtype=object)
         return np.asarray(y) if _kinds(objects) <= {"number", "boolean"} else objects
     return np.asarray(y)
+
+
+def _chunked(y: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([y]) if isinstance(y, pa.Array) else y
 
 
 def _check_none_missing(values: Labels, name: str) -> None:

@@ -75,8 +75,8 @@ class ClassTargets:
         labels, totals = sorted(counts.totals), counts.totals
         seen = [label for label in labels if totals[label] > 0.0]
         if len(seen) < 2:
-            rows = "" if len(labels) == len(seen) else " in the rows of positive weight"
             found = f"one class, {seen[0]!r}" if seen else "no class"
+            rows = "" if len(labels) == len(seen) else ", in the rows of positive weight"
             raise ValueError(
                 f"y has {found}{rows}: a classifier needs rows of at least two classes. Add rows of another class."
             )

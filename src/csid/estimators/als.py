@@ -40,8 +40,6 @@ from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
-_FEWEST_ROWS_FOR_EARLY_STOPPING = 200
-
 
 LEAST_SQUARES_CONSTRAINTS: Constraints = {
     **COMMON_CONSTRAINTS,
@@ -69,6 +67,8 @@ class LeastSquaresEstimator(TensorEstimator):
 
     _bayesian: ClassVar[str]
     """Name of the Bayesian estimator for the same targets."""
+
+    _fewest_rows_to_stop_early: ClassVar[int] = 200
 
     _parameter_constraints: ClassVar[Constraints] = LEAST_SQUARES_CONSTRAINTS
 
@@ -293,7 +293,7 @@ class LeastSquaresEstimator(TensorEstimator):
 
     def _stops_early(self, n_rows: int) -> bool:
         if self.early_stopping == "auto":
-            return n_rows >= _FEWEST_ROWS_FOR_EARLY_STOPPING
+            return n_rows >= self._fewest_rows_to_stop_early
         return bool(self.early_stopping)
 
     def _check_continuable(self, earlier: FittedModel, outputs: int, how: str = "warm_start") -> None:

@@ -31,10 +31,15 @@ class CSIDClassifier(TensorClassifier, LeastSquaresEstimator):
     class_weight : "balanced" or dict, optional
         Factors of the weights of the rows of each class, from label to number; 1 for labels that are not named.
         "balanced" gives all classes the same total weight. Probabilities are then those of such a population.
-    ridge, smoothness : default=2e-5, 0.03
+    rank : int, default=5
+        Number of components F, shared by all classes. More than about ten classes need a higher rank.
+    ridge, smoothness : default=1e-3, 0.3
         As in `CSIDRegressor`, on the scale of the latent values, whose noise has variance one.
-    rank, levels, interpolation, categorical_features, missing, pmf_rank, weights, smoothness_order, output_smoothness,
-    update, solver, max_iter, tol, early_stopping, validation_fraction, n_iter_no_change, n_init, n_estimators,
+    early_stopping : "auto" or bool, default="auto"
+        As in `CSIDRegressor`; "auto" does so with at least 50 rows. The scale of the latent values is then fitted to
+        the held-out rows too, so that probabilities are not overconfident.
+    levels, interpolation, categorical_features, missing, pmf_rank, weights, smoothness_order, output_smoothness,
+    update, solver, max_iter, tol, validation_fraction, n_iter_no_change, n_init, n_estimators,
     warm_start, random_state, n_jobs, verbose :
         As in `CSIDRegressor`. `pmf_rank` above 1 and `solver="stochastic"` are not supported. An ensemble averages
         latent values.
@@ -66,11 +71,12 @@ class CSIDClassifier(TensorClassifier, LeastSquaresEstimator):
     """
 
     _bayesian = "BayesianCSIDClassifier"
+    _fewest_rows_to_stop_early = 50
     _parameter_constraints: ClassVar[Constraints] = {**LEAST_SQUARES_CONSTRAINTS, **CLASS_CONSTRAINTS}
 
     def __init__(  # noqa: PLR0913 (parameters of scikit-learn estimators are flat)
         self,
-        rank: int = 10,
+        rank: int = 5,
         *,
         levels: int | Literal["auto"] = "auto",
         interpolation: Interpolation = "linear",
@@ -81,8 +87,8 @@ class CSIDClassifier(TensorClassifier, LeastSquaresEstimator):
         class_order: Sequence[Any] | None = None,
         class_weight: ClassWeight = None,
         weights: WeightMeaning = "relative",
-        ridge: float = 2e-5,
-        smoothness: Any = 0.03,
+        ridge: float = 1e-3,
+        smoothness: Any = 0.3,
         smoothness_order: int = 1,
         output_smoothness: float = 0.0,
         update: Update = "mode",
