@@ -133,7 +133,7 @@ def test_errors_name_the_row_the_value_and_the_remedy(y: Any, message: str) -> N
 
 
 def test_too_many_classes_are_refused_in_one_part_and_over_all_parts() -> None:
-    with pytest.raises(ValueError, match="y has 1,001 different values, but at most 1,000 classes.*Use a regressor"):
+    with pytest.raises(ValueError, match=r"y has 1,001 different values, but at most 1,000 classes.*Use a regressor"):
         ClassCounts.of(np.arange(1001))
     parts = [ClassCounts.of(np.arange(start, start + 501)) for start in (0, 500)]
     with pytest.raises(ValueError, match="y has 1,001 different values"):

@@ -68,7 +68,7 @@ def test_orders_that_are_refused(order: list[Any], message: str) -> None:
 
 
 def test_a_classifier_needs_two_classes() -> None:
-    with pytest.raises(ValueError, match="y has one class, 'a': a classifier needs rows of at least two classes. Add"):
+    with pytest.raises(ValueError, match=r"y has one class, 'a': a classifier needs .* classes\. Add"):
         classes(["a", "a"])
     with pytest.raises(ValueError, match="y has one class, 2, in the rows of positive weight"):
         classes([1, 2], weights=np.array([0.0, 1.0]))
@@ -82,7 +82,7 @@ def test_unknown_labels_and_wrong_lengths() -> None:
         found.read(["a", "z"], 2, ("X_val", "y_val"))
     with pytest.raises(ValueError, match="y holds 3 in row 1"):
         classes([1, 2]).read(np.array([3, 1]), 2)
-    with pytest.raises(ValueError, match="X 3, y 2. Give one class for each row of X"):
+    with pytest.raises(ValueError, match=r"X 3, y 2\. Give one class for each row of X"):
         found.read(["a", "b"], 3)
     with pytest.raises(ValueError, match="y contains NaN, first in row 1"):
         found.read([None, "b"], 2)

@@ -15,7 +15,15 @@ from csid import BayesianCSIDClassifier, CSIDClassifier
 from csid.dask import DaskBayesianCSIDClassifier, DaskCSIDClassifier
 from csid.data.cluster import cluster, table
 from csid.data.cluster.partitions import PartitionError
-from on_dask.partitioned import Data, mixed
+from csid.inference.gibbs import SampledModel, Sweeps, run_chain
+from csid.inference.starts import random_state
+from csid.inference.state import Chain
+from csid.likelihoods import Likelihood
+from csid.likelihoods.binary_probit import BinaryProbit
+from csid.likelihoods.multinomial_probit import MultinomialProbit
+from csid.priors.prior import Prior
+from on_dask.blocks import BlockwiseSamples, samples_of, sums_are_in_double_precision
+from on_dask.partitioned import Data, mixed, numbers
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 QUICK: dict[str, Any] = {"rank": 3, "max_iter": 12, "random_state": 0, "pmf_rank": 1}
@@ -63,18 +71,38 @@ def test_weights_of_rows_and_classes_multiply() -> None:
     assert_allclose(model.predict_proba(data.X), local.predict_proba(data.X), **CLOSE)
 
 
+@pytest.mark.parametrize("likelihood", [BinaryProbit((0.3, 0.7)), MultinomialProbit((0.3, 0.5, 0.2))], ids=str)
+def test_a_chain_over_blocks_is_the_chain_over_rows(likelihood: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Latent values are drawn on the workers, and their scale from sums of losses over the workers."""
+    sums_are_in_double_precision(monkeypatch)
+    data = numbers(predictors=4, chunk=120)
+    y = np.digitize(data.y, np.quantile(data.y, np.cumsum(likelihood.frequencies)[:-1])).astype(float)
+    data = Data(data.X, y, (data.lazy[0], da.from_array(y, chunks=200)))
+    with samples_of(data, None, merged=False, standardised=False) as found:
+        chains = [_chain(found.samples, likelihood), _chain(BlockwiseSamples.of(found, data, 120), likelihood)]
+    for draw, its in zip(*(chain.draws for chain in chains), strict=True):
+        assert_allclose(draw.factors.table, its.factors.table, rtol=1e-7, atol=1e-7)
+        assert_allclose(draw.alpha, its.alpha, rtol=1e-7)
+
+
+def _chain(samples: Any, likelihood: Likelihood) -> Chain:
+    chain = Chain(random_state(samples.summary, likelihood, 3, np.random.default_rng(0)))
+    run_chain(samples, SampledModel(Prior(), likelihood), chain, np.random.default_rng(1), Sweeps(1, 4))
+    return chain
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_the_posterior_is_that_of_the_local_estimator(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the burn-in on a part of the rows: the same probabilities, up to what draws differ by."""
-    monkeypatch.setattr(table, "_MOST_SAMPLED", 300)
+    """With the burn-in on a part of the rows: the same probabilities, up to what draws and calibrations differ by."""
+    monkeypatch.setattr(table, "_MOST_SAMPLED", 400)
     data = classes(count, missing=0.05)
-    own = {"missing": "marginalize", "pmf_rank": 1, "prior": ["medium", "smooth"]}
+    own = {"missing": "marginalize", "pmf_rank": 1, "n_chains": 4}
     model = DaskBayesianCSIDClassifier(**SHORT | own).fit(*data.lazy)
     local = BayesianCSIDClassifier(**SHORT | own).fit(data.X, data.y)
     assert model.n_samples_ == 600
     found, expected = model.predict_proba(data.X), local.predict_proba(data.X)
     assert np.sqrt(np.mean((found - expected) ** 2)) < 0.06
-    assert_allclose(model.score(data.X, data.y), local.score(data.X, data.y), atol=0.03)
+    assert_allclose(model.score(*data.lazy), local.score(data.X, data.y), atol=0.03)
     assert_allclose(model.predict_proba(data.lazy[0]).compute(), found, rtol=1e-10)
 
 

@@ -188,7 +188,7 @@ class LeastSquaresEstimator(TensorEstimator):
 
     def _open_bars(self) -> AbstractContextManager[Callable[[str], OnSweep]]:
         """Open the progress display. Subclasses may override it to monitor the sweeps."""
-        return sweep_progress(bool(self.verbose), self.max_iter)
+        return sweep_progress(bool(self.verbose), self._held_out_text, self.max_iter)
 
     def _joint_pmf(self, table: Table, likelihood: Likelihood, rng: np.random.Generator) -> JointPMF | None:
         """The joint PMF of the predictors; None for the product of the marginals."""

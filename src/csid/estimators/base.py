@@ -370,6 +370,18 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
         """The likelihood of a fit to targets that are read like this."""
         raise NotImplementedError
 
+    def _residual_text(self, residual: float) -> str:
+        """The mean squared residual of a sweep of the sampler, in words."""
+        raise NotImplementedError
+
+    def _held_out_text(self, error: float) -> str:
+        """The error of least squares on held-out rows, in words."""
+        raise NotImplementedError
+
+    def _drift_text(self, drift: float) -> str:
+        """By how much the trace of the chains drifted, in words."""
+        raise NotImplementedError
+
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from csid.data.targets import ClassWeight
 from csid.data.weights import WeightMeaning
@@ -128,6 +129,16 @@ class BayesianCSIDClassifier(TensorClassifier, BayesianEstimator):
         )
         self.class_order = class_order
         self.class_weight = class_weight
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores in the order of the probabilities.
+
+        Of two classes, (M,): the latent value at which the second has its probability. Of more, (M, C): the logarithms
+        of the probabilities. The posterior mean of the latent values is `cpd_`; an average of probabilities over draws
+        is not a function of it.
+        """
+        p = self.predict_proba(X)
+        return ndtri(p[:, 1]) if p.shape[1] == 2 else np.log(p)
 
     def predict_proba_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Bounds of the probabilities over posterior draws, (M, C) each: how sure the model is of them.

@@ -78,3 +78,12 @@ class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
         if self.likelihood != "probit":
             raise ValueError(f"likelihood={self.likelihood!r}: give 'probit'.")
         return (BinaryProbit if len(reader.labels) == 2 else MultinomialProbit)(reader.frequencies)
+
+    def _residual_text(self, residual: float) -> str:
+        return ""  # of drawn latent values, it does not tell how good the fit is
+
+    def _held_out_text(self, error: float) -> str:
+        return f"held-out log loss {0.5 * error:.4f}"
+
+    def _drift_text(self, drift: float) -> str:
+        return f"the log loss on the training rows drifted by {drift:.2f}"

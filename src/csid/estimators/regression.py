@@ -31,6 +31,15 @@ class TensorRegressor(RegressorMixin, TensorEstimator):  # type: ignore[misc]
     def _likelihood(self, reader: TargetReader) -> Likelihood:
         return likelihood_of(self.likelihood)
 
+    def _residual_text(self, residual: float) -> str:
+        return f"R² on training rows {1 - residual:.4f}"
+
+    def _held_out_text(self, error: float) -> str:
+        return f"held-out R² {1 - error:.4f}"
+
+    def _drift_text(self, drift: float) -> str:
+        return f"the noise drifted by {100.0 * drift:.0f} % of the target's standard deviation"
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
