@@ -79,6 +79,8 @@ class ClassCounts:
     def of(cls, y: Any, weights: Array | None = None) -> "ClassCounts":
         """The labels of rows with these weights (M,); None for ones."""
         order, values = declared_order(y), check_labels(y)
+        if weights is not None:
+            check_one_for_each_row(len(values), len(weights))
         different, places = np.unique(values, return_inverse=True)
         _check_number(len(different))
         sums = np.bincount(places, weights, len(different)).astype(np.float64)
@@ -96,6 +98,15 @@ class ClassCounts:
             _check_number(len(totals))
         _check_one_kind(list(totals), "y")
         return cls(totals, order)
+
+
+def check_one_for_each_row(labels: int, n_rows: int, names: tuple[str, str] = ("X", "y")) -> None:
+    """Check the number of labels. names : of X and y in error messages."""
+    if labels != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {names[0]} {n_rows}, {names[1]} {labels}. "
+            f"Give one class for each row of {names[0]}."
+        )
 
 
 def in_order(labels: Sequence[Any], order: Sequence[Any]) -> list[Any]:

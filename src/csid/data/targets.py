@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.data.checks import check_targets
-from csid.data.labels import ClassCounts, Labels, as_array_of_labels, check_labels, in_order
+from csid.data.labels import ClassCounts, Labels, as_array_of_labels, check_labels, check_one_for_each_row, in_order
 from csid.data.weights import WeightMeaning
 
 Array = NDArray[np.float64]
@@ -64,8 +64,9 @@ class ClassTargets:
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        """Frequencies (C,) of the classes, above zero."""
+        """Frequencies (C,) of the classes, above zero, with the weights of a user."""
         counts = np.maximum(self.counts, _FEWEST_ROWS_OF_A_CLASS)
+        counts = counts if self.class_factors is None else counts * self.class_factors
         return tuple((counts / counts.sum()).tolist())
 
     @classmethod
@@ -115,11 +116,7 @@ class ClassTargets:
     def read(self, y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Array:
         """The index of each row's class (M,)."""
         values = check_labels(y, names[1])
-        if len(values) != n_rows:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {names[0]} {n_rows}, {names[1]} "
-                f"{len(values)}. Give one class for each row of {names[0]}."
-            )
+        check_one_for_each_row(len(values), n_rows, names)
         different, places = np.unique(values, return_inverse=True)
         known = {label: index for index, label in enumerate(self.labels.tolist())}
         indices = np.array([known.get(label, -1) for label in different.tolist()], np.float64)[places]

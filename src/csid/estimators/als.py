@@ -197,8 +197,8 @@ class LeastSquaresEstimator(TensorEstimator):
         if likelihood.augmented:
             if self.pmf_rank not in (1, "auto"):
                 raise ValueError(
-                    f"pmf_rank={self.pmf_rank} needs likelihood='gaussian': with likelihood="
-                    f"{likelihood.name!r} leave it at 'auto' or 1, or use {self._bayesian}."
+                    f"pmf_rank={self.pmf_rank} is not supported by least squares with likelihood={likelihood.name!r}: "
+                    f"leave it at 'auto' or 1, or use {self._bayesian}."
                 )
             return None
         if self.pmf_rank == "auto" and not any_missing(table.X):

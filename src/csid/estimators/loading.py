@@ -19,6 +19,8 @@ _ESTIMATORS = {
     cls.__name__: cls for cls in (CSIDRegressor, CSIDClassifier, BayesianCSIDRegressor, BayesianCSIDClassifier)
 }
 _NOT_SAVED = ("n_jobs", "verbose")
+_PAIRS = "pairs"
+"""Key of the entry that holds the pairs of a dict whose keys are not all texts, such as labels that are numbers."""
 
 
 def load(
@@ -95,7 +97,9 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _as_json(value.tolist())
     if isinstance(value, dict):
-        return {str(key): _as_json(item) for key, item in value.items()}
+        if all(isinstance(key, str) for key in value):
+            return {key: _as_json(item) for key, item in value.items()}
+        return {_PAIRS: [[_as_json(key), _as_json(item)] for key, item in value.items()]}  # keys of JSON are texts
     if isinstance(value, list | tuple | set):
         return [_as_json(item) for item in value]
     return value if isinstance(value, str | int | float | bool) else None
@@ -103,6 +107,9 @@ def _as_json(value: Any) -> Any:
 
 def _as_parameter(value: Any) -> Any:
     """A parameter from its JSON value; a likelihood entry becomes a `Likelihood`."""
+    pairs = value.get(_PAIRS) if isinstance(value, dict) and set(value) == {_PAIRS} else None
+    if isinstance(pairs, list):
+        return _dict_of(pairs)
     entry = value.get("likelihood") if isinstance(value, dict) and set(value) == {"likelihood"} else None
     if not isinstance(entry, dict):
         return value
@@ -110,3 +117,10 @@ def _as_parameter(value: Any) -> Any:
     if not isinstance(name, str) or name not in LIKELIHOODS:
         raise ValueError(f"the likelihood is {name!r}, not one of {', '.join(sorted(LIKELIHOODS))}")
     return LIKELIHOODS[name].of_json(entry)
+
+
+def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
+    scalar = str | int | float | bool | None
+    if not all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], scalar) for pair in pairs):
+        raise ValueError(f"{pairs!r} are not pairs of a key and a value")
+    return dict(pairs)

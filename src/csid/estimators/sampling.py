@@ -273,8 +273,7 @@ class BayesianEstimator(TensorEstimator):
     def _options(self, likelihood: Likelihood) -> SamplingOptions:
         if self.solver == "stochastic" and likelihood.augmented:
             raise ValueError(
-                f"likelihood={likelihood.name!r} does not work with solver='stochastic': use solver='gibbs', or "
-                "likelihood='gaussian'."
+                f"likelihood={likelihood.name!r} does not work with solver='stochastic': use solver='gibbs'."
             )
         return SamplingOptions(
             ChainOptions(likelihood, self.rank, self.start, by_blocks=self.solver == "stochastic"),
