@@ -84,7 +84,7 @@ def test_a_chain_passes_over_the_rows_twice_before_it_draws_and_twice_while_it_d
     [
         (
             {"likelihood": "student_t"},
-            "likelihood='student_t' does not work with solver='stochastic': use solver='gibbs', or",
+            "likelihood='student_t' does not work with solver='stochastic': use solver='gibbs'",
         ),
         ({"rank": 33}, "rank=33: solver='stochastic' draws at most 32 components"),
     ],

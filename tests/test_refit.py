@@ -16,22 +16,39 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from csid import Batches, BayesianCSIDRegressor, CSIDRegressor, InterruptedFitWarning
-from refits import Rows, Snapshot, fails_at, left_as_it_was, rows
+from csid import (
+    Batches,
+    BayesianCSIDClassifier,
+    BayesianCSIDRegressor,
+    CSIDClassifier,
+    CSIDRegressor,
+    InterruptedFitWarning,
+)
+from refits import Rows, Snapshot, fails_at, left_as_it_was
+from refits import rows as rows_of_numbers
 
 Array = NDArray[np.float64]
-Estimator = CSIDRegressor | BayesianCSIDRegressor
+Estimator = CSIDRegressor | BayesianCSIDRegressor | CSIDClassifier | BayesianCSIDClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+QUICK: dict[str, Any] = {"rank": 2, "levels": 6, "random_state": 0, "n_jobs": 1}
+SHORT: dict[str, Any] = QUICK | {"prior": "medium", "effort": "fast", "n_chains": 2, "n_burn": 2, "n_draws": 2}
+
+
 def als(**options: Any) -> CSIDRegressor:
-    return CSIDRegressor(**{"rank": 2, "max_iter": 3, "levels": 6, "random_state": 0, "n_jobs": 1, **options})
+    return CSIDRegressor(**QUICK | {"max_iter": 3} | options)
 
 
 def bayesian(**options: Any) -> BayesianCSIDRegressor:
-    short = {"rank": 2, "levels": 6, "prior": "medium", "effort": "fast", "n_chains": 2, "n_burn": 2, "n_draws": 2}
-    return BayesianCSIDRegressor(**{**short, "random_state": 0, "n_jobs": 1, **options})
+    return BayesianCSIDRegressor(**SHORT | options)
+
+
+def rows(kind: str = "", seed: int = 1) -> Rows:
+    """Rows for estimators of this kind: classes for classifiers."""
+    given = rows_of_numbers(seed=seed)
+    return given._replace(y=np.digitize(given.y, [0.0, 0.7]).astype(float)) if "classes" in kind else given
 
 
 KINDS: dict[str, Callable[[], Estimator]] = {
@@ -44,13 +61,15 @@ KINDS: dict[str, Callable[[], Estimator]] = {
     "bayesian, warm start": lambda: bayesian(warm_start=True, pmf_rank=2, missing="marginalize"),
     "bayesian, several priors": lambda: bayesian(prior=["medium", "smooth"], likelihood="student_t", warm_start=True),
     "bayesian, blocks": lambda: bayesian(solver="stochastic", missing="level"),
+    "classes": lambda: CSIDClassifier(**QUICK, max_iter=3, warm_start=True, class_weight="balanced"),
+    "classes, bayesian": lambda: BayesianCSIDClassifier(**SHORT, warm_start=True, missing="marginalize", pmf_rank=2),
 }
 WARM = [kind for kind in KINDS if KINDS[kind]().warm_start]
 
 
 @cache
 def _fitted(kind: str) -> bytes:
-    return pickle.dumps(KINDS[kind]().fit(*rows()))
+    return pickle.dumps(KINDS[kind]().fit(*rows(kind, seed=0)))
 
 
 def fitted(kind: str) -> Any:
@@ -146,7 +165,7 @@ def test_a_refused_fit_changes_nothing(data: st.DataObject) -> None:
     model.set_params(warm_start=warm)
     cases = WRONG | WRONG_TO_GO_ON if warm else WRONG
     case = data.draw(st.sampled_from(sorted(cases)))
-    wrong = cases[case](rows(seed=1), data.draw(st.integers(0, 58)))
+    wrong = cases[case](rows(kind), data.draw(st.integers(0, 58)))
     with left_as_it_was(model), pytest.raises((ValueError, TypeError, OSError)):
         model.fit(*wrong)
 
@@ -158,7 +177,7 @@ def test_a_refused_batch_of_a_stream_changes_nothing(data: st.DataObject) -> Non
     # a stream may be of one row, and takes no numbers of rows that it has to start from
     cases = {name: case for name, case in (WRONG | WRONG_TO_GO_ON).items() if "batch" not in name}
     case = data.draw(st.sampled_from(sorted(set(cases) - {"one row", "a path to nothing"})))
-    wrong = cases[case](rows(seed=1), data.draw(st.integers(0, 58)))
+    wrong = cases[case](rows(), data.draw(st.integers(0, 58)))
     with left_as_it_was(model), pytest.raises((ValueError, TypeError)):
         model.partial_fit(*wrong)
 
@@ -192,14 +211,14 @@ WRONG_PARAMETERS = {
 def test_parameters_that_are_refused_change_nothing(kind: str, wrong: dict[str, Any], warm_start: bool) -> None:
     model = fitted(kind).set_params(**wrong, warm_start=warm_start)
     with left_as_it_was(model), pytest.raises((ValueError, TypeError)):
-        model.fit(*rows(seed=1))
+        model.fit(*rows())
 
 
 @pytest.mark.parametrize("prior", ["medum", [], ["medium", "stiff"]], ids=str)
 def test_an_unknown_prior_changes_nothing(prior: Any) -> None:
     model = fitted("bayesian").set_params(prior=prior)
     with left_as_it_was(model), pytest.raises(ValueError, match="give 'auto', or"):
-        model.fit(*rows(seed=1))
+        model.fit(*rows())
 
 
 @pytest.mark.parametrize(
@@ -209,16 +228,16 @@ def test_chains_that_go_on_keep_what_they_sample(wrong: dict[str, Any]) -> None:
     ((name, value),) = wrong.items()
     model = fitted("bayesian, warm start").set_params(**wrong)
     with left_as_it_was(model), pytest.raises(ValueError, match=f"warm_start continues .* {name}=.*{value}"):
-        model.fit(*rows(seed=1))
+        model.fit(*rows())
 
 
 def test_a_joint_pmf_is_for_the_gaussian_likelihood_also_when_a_fit_goes_on() -> None:
-    given = rows(seed=1)[:2]
+    given = rows()[:2]
     model = als(pmf_rank=2, warm_start=True).fit(*given).set_params(likelihood="student_t")
     for pmf_rank in (2, "auto"):
         with left_as_it_was(model), pytest.raises(ValueError, match="cannot continue a fit with a joint PMF"):
             model.set_params(pmf_rank=pmf_rank).fit(*given)
-    with left_as_it_was(model), pytest.raises(ValueError, match="pmf_rank=2 needs likelihood='gaussian'"):
+    with left_as_it_was(model), pytest.raises(ValueError, match="pmf_rank=2 is not supported by least squares"):
         model.set_params(pmf_rank=2, warm_start=False).fit(*given)
 
 
@@ -238,7 +257,7 @@ def test_a_refused_table_of_fewer_columns_leaves_the_columns_of_the_model(make: 
 
 
 def test_rows_to_stop_on_that_are_refused_change_nothing() -> None:
-    model, (X, y, _) = fitted("als"), rows(seed=1)
+    model, (X, y, _) = fitted("als"), rows()
     wrong = [{"X_val": X}, {"y_val": y}, {"X_val": X, "y_val": y[1:]}, {"X_val": X[["x"]], "y_val": y}]
     for own in wrong:
         with left_as_it_was(model), pytest.raises(ValueError, match=r"."):
@@ -252,7 +271,7 @@ def test_rows_to_stop_on_that_are_refused_change_nothing() -> None:
 def _calls_of_a_fit(kind: str, method: str) -> int:
     fit = getattr(fitted(kind), method)
     with fails_at(0, KeyboardInterrupt) as seen:
-        fit(*rows(seed=1)[:2])
+        fit(*rows(kind)[:2])
     return seen[0]
 
 
@@ -267,7 +286,7 @@ def test_a_fit_that_stops_anywhere_changes_nothing(data: st.DataObject) -> None:
     method = data.draw(st.sampled_from(["fit", "partial_fit"])) if kind == "als, blocks" else "fit"
     error = data.draw(st.sampled_from([KeyboardInterrupt, MemoryError]))
     call = data.draw(st.integers(1, _calls_of_a_fit(kind, method)))
-    model, given = fitted(kind), rows(seed=1)[:2]
+    model, given = fitted(kind), rows(kind)[:2]
     fit, before, failed = getattr(model, method), Snapshot.of(model), False
     with warnings.catch_warnings(record=True) as caught, fails_at(call, error) as seen:
         warnings.simplefilter("always")
@@ -289,7 +308,7 @@ def test_a_fit_that_stops_anywhere_changes_nothing(data: st.DataObject) -> None:
 @cache
 def _after(kind: str, method: str) -> Array:
     """What is predicted after a fit that goes well."""
-    given = rows(seed=1)[:2]
+    given = rows(kind)[:2]
     return np.asarray(getattr(fitted(kind), method)(*given).predict(given[0]))
 
 
@@ -299,7 +318,7 @@ def test_an_interrupt_while_rows_are_read_changes_nothing(kind: str, again: bool
     model = fitted(kind)
     if model.pmf_rank != "auto":
         model.set_params(pmf_rank=1)
-    wrong = _in_batches(rows(seed=1), int(again), _unreadable(KeyboardInterrupt()))
+    wrong = _in_batches(rows(kind), int(again), _unreadable(KeyboardInterrupt()))
     with left_as_it_was(model), pytest.raises(KeyboardInterrupt):
         model.fit(*wrong[:2])
 
@@ -311,4 +330,4 @@ def test_a_warning_that_is_an_error_changes_nothing(kind: str, monkeypatch: pyte
     with left_as_it_was(model), warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         with pytest.raises(ConvergenceWarning, match="may not have converged"):
-            model.fit(*rows(seed=1))
+            model.fit(*rows())

@@ -5,14 +5,16 @@ import pandas as pd
 import pytest
 
 from csid import BayesianCSIDRegressor, CSIDRegressor
+from csid.estimators.als import LeastSquaresEstimator
 from csid.estimators.base import TensorEstimator
+from csid.estimators.sampling import BayesianEstimator
 from csid.explain import additivity, partial_dependence, sobol_indices
 from csid.fitted.summary import summary_table
 from csid.small_tables import MOST_ROWS, SmallTable
 
 FITTED_PROPERTIES = sorted(
     name
-    for cls in (TensorEstimator, CSIDRegressor, BayesianCSIDRegressor)
+    for cls in (TensorEstimator, LeastSquaresEstimator, BayesianEstimator, BayesianCSIDRegressor)
     for name, member in vars(cls).items()
     if isinstance(member, property) and name.endswith("_") and not name.startswith("_")
 )

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from csid.estimators.bayesian import BayesianCSIDRegressor, Uncertainty
     from csid.estimators.bayesian_classifier import BayesianCSIDClassifier
     from csid.estimators.least_squares import CSIDRegressor
+    from csid.estimators.least_squares_classifier import CSIDClassifier
     from csid.estimators.loading import load
     from csid.explain.identifiability import Identifiability, identifiability
     from csid.inference.sampling import InterruptedFitWarning
@@ -21,6 +22,7 @@ __all__ = [
     "Batches",
     "BayesianCSIDClassifier",
     "BayesianCSIDRegressor",
+    "CSIDClassifier",
     "CSIDRegressor",
     "Identifiability",
     "InterruptedFitWarning",
@@ -36,6 +38,7 @@ _HOMES = {
     "Batches": "csid.data.out_of_core",
     "BayesianCSIDClassifier": "csid.estimators.bayesian_classifier",
     "BayesianCSIDRegressor": "csid.estimators.bayesian",
+    "CSIDClassifier": "csid.estimators.least_squares_classifier",
     "CSIDRegressor": "csid.estimators.least_squares",
     "Identifiability": "csid.explain.identifiability",
     "InterruptedFitWarning": "csid.inference.sampling",

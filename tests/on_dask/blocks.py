@@ -34,13 +34,13 @@ class Found(NamedTuple):
 
 
 @contextmanager
-def samples_of(data: Data, client: Client | None, merged: bool) -> Iterator[Found]:
-    """The rows of an array as blocks, on six levels."""
+def samples_of(data: Data, client: Client | None, merged: bool, standardised: bool = True) -> Iterator[Found]:
+    """The rows of an array as blocks, on six levels. standardised : whether targets are, as numbers but not classes."""
     parts = Partitions.of(*data.lazy)
     N, held_out = data.X.shape[1], none_held_out(parts)
     with Cluster(client) as cluster:
         survey = survey_partitions(cluster, parts, [f"x{n}" for n in range(N)], [None] * N, held_out)
-        centre, scale = survey.moments.centre_and_scale()
+        centre, scale = survey.moments.centre_and_scale() if standardised else (np.zeros(1), np.ones(1))
         modes = survey.table.modes(Levels(6, "linear", "marginalize"))
         found = SurveyedPartitions(cluster, parts, survey, held_out, centre, scale)
         encoding, samples = encode_partitions(found, modes, merged)

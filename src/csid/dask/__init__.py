@@ -2,8 +2,9 @@
 
 try:
     from csid.dask.bayesian import DaskBayesianCSIDRegressor
+    from csid.dask.classification import DaskBayesianCSIDClassifier, DaskCSIDClassifier
     from csid.dask.least_squares import DaskCSIDRegressor
 except ModuleNotFoundError as error:
     raise ImportError(f"csid.dask needs Dask ({error}): pip install 'csid[dask]'.") from error
 
-__all__ = ["DaskBayesianCSIDRegressor", "DaskCSIDRegressor"]
+__all__ = ["DaskBayesianCSIDClassifier", "DaskBayesianCSIDRegressor", "DaskCSIDClassifier", "DaskCSIDRegressor"]

@@ -2,10 +2,22 @@
 
 from csid.dask.estimator import OnDask
 from csid.estimators.bayesian import BayesianCSIDRegressor
+from csid.estimators.sampling import BayesianEstimator
 from csid.inference.gibbs import COMPONENTS_AT_ONCE
 
 
-class DaskBayesianCSIDRegressor(OnDask, BayesianCSIDRegressor):
+class SamplerOnDask(OnDask, BayesianEstimator):
+    """What the Bayesian estimators on Dask have in common."""
+
+    def _check_lazy(self) -> None:
+        self._refuse(
+            solver=self.solver == "stochastic",
+            rank=self.rank > COMPONENTS_AT_ONCE,
+            pmf_rank=self.pmf_rank not in ("auto", 1),
+        )
+
+
+class DaskBayesianCSIDRegressor(SamplerOnDask, BayesianCSIDRegressor):
     """`BayesianCSIDRegressor` on a Dask cluster.
 
     The pilot and the burn-in run in this process, on a random sample of at most 60,000 rows. After that, every sweep
@@ -34,10 +46,3 @@ class DaskBayesianCSIDRegressor(OnDask, BayesianCSIDRegressor):
     """
 
     local = BayesianCSIDRegressor
-
-    def _check_lazy(self) -> None:
-        self._refuse(
-            solver=self.solver == "stochastic",
-            rank=self.rank > COMPONENTS_AT_ONCE,
-            pmf_rank=self.pmf_rank not in ("auto", 1),
-        )

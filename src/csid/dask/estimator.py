@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from distributed import Client
@@ -29,6 +30,8 @@ class OnDask(TensorEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         """Give the class the constructor of its local class, plus `client`. scikit-learn reads its parameters there."""
         super().__init_subclass__(**options)
+        if not hasattr(cls, "local"):  # a base of several estimators
+            return
 
         def initialise(self: OnDask, *given: Any, client: Client | None = None, **parameters: Any) -> None:
             cls.local.__init__(self, *given, **parameters)
@@ -72,7 +75,7 @@ class OnDask(TensorEstimator):
                 "for a Dask collection, only the mean is predicted: for other predictions, map its partitions with the "
                 "estimator from `to_local()`."
             )
-        return predicted_lazily(self.to_local(), X)
+        return predicted_lazily(self.to_local(), X, "predict")
 
     def unseen_values(self, X: Any) -> tuple[UnseenValues, ...]:
         """As the local estimator. The partitions of a Dask collection come to this process, one at a time."""
@@ -97,7 +100,7 @@ class OnDask(TensorEstimator):
         columns = self._columns_of(partitions.columns, options)
         with Cluster(self.client) as cluster:
             partitions = partitions.weighted(cluster, self.weights)
-            reader = options.reader or self._target_reader(cluster.compute(piece) for piece in partitions.targets)
+            reader = self._target_reader(options.reader, partial(partitions.class_counts, cluster))
             partitions = replace(partitions, columns=replace(partitions.columns, reader=reader))
             merged = not self._likelihood(reader).augmented
             units = options.units_for(partitions.columns.outputs)

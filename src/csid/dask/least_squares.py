@@ -1,10 +1,23 @@
 """`DaskCSIDRegressor`: alternating least squares over the partitions of Dask collections."""
 
 from csid.dask.estimator import OnDask
+from csid.estimators.als import LeastSquaresEstimator
 from csid.estimators.least_squares import CSIDRegressor
 
 
-class DaskCSIDRegressor(OnDask, CSIDRegressor):
+class LeastSquaresOnDask(OnDask, LeastSquaresEstimator):
+    """What the least-squares estimators on Dask have in common."""
+
+    def _check_lazy(self) -> None:
+        self._refuse(
+            update=self.update == "cg",
+            solver=self.solver == "stochastic",
+            n_estimators=self.n_estimators > 1,
+            pmf_rank=self.pmf_rank not in ("auto", 1),
+        )
+
+
+class DaskCSIDRegressor(LeastSquaresOnDask, CSIDRegressor):
     """`CSIDRegressor` on a Dask cluster.
 
     Rows stay on the workers, encoded in one or two bytes per cell, and only sums over rows are sent. With the same
@@ -33,11 +46,3 @@ class DaskCSIDRegressor(OnDask, CSIDRegressor):
     """
 
     local = CSIDRegressor
-
-    def _check_lazy(self) -> None:
-        self._refuse(
-            update=self.update == "cg",
-            solver=self.solver == "stochastic",
-            n_estimators=self.n_estimators > 1,
-            pmf_rank=self.pmf_rank not in ("auto", 1),
-        )

@@ -15,6 +15,7 @@ from csid.encoding.columns import is_table, read_columns
 
 Array = NDArray[np.float64]
 
+_CLASSES = "Convert texts to numbers; to predict classes, use BayesianCSIDClassifier or CSIDClassifier."
 _LARGEST_TARGET = 1e290  # sums over rows must be finite
 _LARGEST_DEVIATION = 1e140  # variances are squares, and those of components may cancel
 
@@ -66,9 +67,9 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
     targets = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name=name, allow_nd=True)
     if targets.dtype.kind not in "fiubO":
         raise ValueError(
-            f"{name} has type {targets.dtype}, but regression needs numbers: Unknown label type. Predicting classes is "
-            "classification, which csid does not do yet."
+            f"{name} has type {targets.dtype}, but regression needs numbers: Unknown label type. {_CLASSES}"
         )
+    _check_no_texts(targets, name)
     targets = _as_numbers(targets, name)
     if targets.ndim > 2:
         raise ValueError(f"{name} has {targets.ndim} dimensions: give an array of shape (rows,) or (rows, outputs).")
@@ -95,6 +96,17 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
             f"{name} by a power of ten."
         )
     return np.asarray(targets)
+
+
+def _check_no_texts(targets: NDArray[Any], name: str) -> None:
+    """Objects may be numbers, but not texts, even if these spell numbers."""
+    texts = [isinstance(value, str) for value in targets.ravel().tolist()] if targets.dtype.kind == "O" else []
+    if any(texts):
+        at = int(np.argmax(texts))
+        raise ValueError(
+            f"{name} holds the text {targets.ravel()[at]!r} in row {at // (targets.size // len(targets)) + 1:,}, but "
+            f"regression needs numbers: Unknown label type. {_CLASSES}"
+        )
 
 
 def target_names(y: Any) -> tuple[str, ...]:

@@ -1,20 +1,21 @@
 """What a user gives as y, as the numbers (M, T) that a likelihood reads: numbers as they are, classes by index."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
-from csid.data.checks import check_targets, without_mask
+from csid.data.checks import check_targets
+from csid.data.labels import ClassCounts, Labels, as_array_of_labels, check_labels, check_one_for_each_row, in_order
+from csid.data.weights import WeightMeaning
 
 Array = NDArray[np.float64]
+ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 
 _MOST_SHOWN = 5
-_MOST_CLASSES = 1000
+_FEWEST_ROWS_OF_A_CLASS = 0.5
 
 
 class TargetReader(Protocol):
@@ -27,6 +28,9 @@ class TargetReader(Protocol):
     def read(self, y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Array:
         """Targets (M,) or (M, T). names : of X and y in error messages."""
 
+    def factors(self, targets: Array) -> Array | None:
+        """Factors (M,) of the weights of rows with these targets; None for ones."""
+
 
 class NumericTargets:
     """Numbers, of one output or several."""
@@ -36,165 +40,98 @@ class NumericTargets:
     def read(self, y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Array:
         return check_targets(y, n_rows, names)
 
+    def factors(self, targets: Array) -> Array | None:
+        return None
+
 
 @dataclass(frozen=True)
 class ClassTargets:
     """Classes, read as their index among the known labels.
 
     labels : (C,) in ascending order, or in their own order if it is known.
-    counts : (C,) training rows of each class, or the sums of their weights.
+    counts : (C,) training rows of each class; with sample weights, the sums of these in their unit. Zero for a class
+        of which all rows have weight zero.
     ordered : whether the order of the labels is known.
+    class_factors : (C,) by which the weights of the rows of each class are multiplied; None for ones.
     """
 
-    labels: NDArray[Any]
+    labels: Labels
     counts: Array
     ordered: bool = False
+    class_factors: Array | None = None
 
     standardised = False
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        return tuple((self.counts / self.counts.sum()).tolist())
+        """Frequencies (C,) of the classes, above zero, with the weights of a user."""
+        counts = np.maximum(self.counts, _FEWEST_ROWS_OF_A_CLASS)
+        counts = counts if self.class_factors is None else counts * self.class_factors
+        return tuple((counts / counts.sum()).tolist())
 
     @classmethod
-    def of(cls, parts: Iterable[Any], order: Sequence[Any] | None = None) -> "ClassTargets":
-        """The classes of the targets y of all training rows, given part by part. order : of the labels, if known."""
-        found: dict[Any, int] = {}
-        declared = order
-        for y in parts:
-            if declared is None:
-                declared = _declared_order(y)
-            values, counts = _distinct(_values(y, "y"))
-            for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-                found[value] = found.get(value, 0) + count
-        _check_one_type(found)
-        labels = sorted(found)
-        if len(labels) < 2:
-            only = f"one class, {labels[0]!r}" if labels else "no rows"
-            raise ValueError(f"y has {only}: a classifier needs rows of at least two classes.")
-        if len(labels) > _MOST_CLASSES:
+    def of(cls, counts: ClassCounts, order: Sequence[Any] | None = None) -> "ClassTargets":
+        """The classes of all training rows. order : of the labels, if known."""
+        declared = counts.order if order is None else check_labels(order, "class_order").tolist()
+        labels, totals = sorted(counts.totals), counts.totals
+        seen = [label for label in labels if totals[label] > 0.0]
+        if len(seen) < 2:
+            found = f"one class, {seen[0]!r}" if seen else "no class"
+            rows = "" if len(labels) == len(seen) else ", in the rows of positive weight"
             raise ValueError(
-                f"y has {len(labels):,} different values, but at most {_MOST_CLASSES:,} classes are supported: Unknown "
-                "label type: continuous. Use a regressor for a numeric target."
+                f"y has {found}{rows}: a classifier needs rows of at least two classes. Add rows of another class."
             )
         if declared is not None:
-            labels = _in_order(labels, list(declared))
-        kept = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
-        return cls(kept, np.array([found[label] for label in labels], np.float64), declared is not None)
+            labels = in_order(labels, declared)
+        sums = np.array([totals[label] for label in labels], np.float64)
+        return cls(as_array_of_labels(labels), sums, declared is not None)
+
+    def weighted(self, class_weight: ClassWeight, meaning: WeightMeaning) -> "ClassTargets":
+        """The same classes with the weights of a user, see `class_weight` of the classifiers.
+
+        Relative weights keep their mean over the rows.
+        """
+        if class_weight is None:
+            return replace(self, class_factors=None)
+        counts = np.maximum(self.counts, _FEWEST_ROWS_OF_A_CLASS)
+        if class_weight == "balanced":
+            return replace(self, class_factors=counts.sum() / (len(counts) * counts))
+        labels = self.labels.tolist()
+        for label, weight in class_weight.items():
+            if label not in labels:
+                raise ValueError(
+                    f"class_weight names {label!r}, which is not a class of y: the classes are {self._shown()}."
+                )
+            if not isinstance(weight, int | float | np.number) or not 0.0 < weight < np.inf:
+                raise ValueError(
+                    f"class_weight is {weight!r} for the class {label!r}: give a positive number. To leave "
+                    "a class out, leave out its rows."
+                )
+        factors = np.array([class_weight.get(label, 1.0) for label in labels], np.float64)
+        if meaning == "relative":
+            factors /= factors.max()
+            factors *= counts.sum() / (factors @ counts)
+        return replace(self, class_factors=factors)
 
     def read(self, y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Array:
         """The index of each row's class (M,)."""
-        values = _values(y, names[1])
-        if len(values) != n_rows:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: {names[0]} {n_rows}, {names[1]} "
-                f"{len(values)}. Give one class for each row of {names[0]}."
-            )
+        values = check_labels(y, names[1])
+        check_one_for_each_row(len(values), n_rows, names)
         different, places = np.unique(values, return_inverse=True)
         known = {label: index for index, label in enumerate(self.labels.tolist())}
         indices = np.array([known.get(label, -1) for label in different.tolist()], np.float64)[places]
         unknown = indices < 0.0
         if unknown.any():
             row = int(np.argmax(unknown))
-            shown = ", ".join(map(repr, self.labels[:_MOST_SHOWN].tolist()))
-            more = f" and {len(self.labels) - _MOST_SHOWN} more" if len(self.labels) > _MOST_SHOWN else ""
             raise ValueError(
-                f"{names[1]} holds {values[row]!r} in row {row + 1:,}, which no training row had: the classes are "
-                f"{shown}{more}. Leave such rows out, or fit anew with them."
+                f"{names[1]} holds {values.tolist()[row]!r} in row {row + 1:,}, which no training row had: the "
+                f"classes are {self._shown()}. Leave such rows out, or fit anew with them."
             )
         return indices
 
+    def factors(self, targets: Array) -> Array | None:
+        return None if self.class_factors is None else self.class_factors[targets.ravel().astype(np.intp)]
 
-def _values(y: Any, name: str) -> NDArray[Any]:
-    """Labels (M,): numbers, booleans, or texts as objects. None is missing."""
-    y = without_mask(y)
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None.")
-    if not hasattr(y, "ndim") and hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    values = np.asarray(y, dtype=object) if hasattr(y, "cat") else np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = column_or_1d(values, warn=True)
-    if values.ndim != 1:
-        raise ValueError(
-            f"{name} has shape {values.shape}: multilabel-indicator and multiclass-multioutput targets are not "
-            "supported. Give one class for each row, of shape (rows,), and fit a classifier for each output."
-        )
-    if values.dtype.kind in "US":
-        values = values.astype(object)
-    if values.dtype.kind not in "biufO":
-        raise ValueError(
-            f"{name} has type {values.dtype}: Unknown label type: {values.dtype}. Give texts, whole numbers or "
-            "booleans."
-        )
-    missing = np.array([each is None or each != each for each in values.tolist()], bool)
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise ValueError(
-            f"Input {name} contains NaN, first in row {row + 1:,} ({int(missing.sum())} such rows in total): drop the "
-            "rows whose class is unknown."
-        )
-    if values.dtype.kind == "f":
-        _check_whole(values, name)
-    return values
-
-
-def _check_whole(values: NDArray[Any], name: str) -> None:
-    infinite = ~np.isfinite(values)
-    if infinite.any():
-        row = int(np.argmax(infinite))
-        raise ValueError(f"Input {name} contains infinity in row {row + 1:,}: drop the rows whose class is unknown.")
-    fractions = values != np.rint(values)
-    if fractions.any():
-        row = int(np.argmax(fractions))
-        raise ValueError(
-            f"{name} holds {values[row]} in row {row + 1:,}: Unknown label type: continuous. Classes are texts, whole "
-            "numbers or booleans; for a numeric target use a regressor."
-        )
-
-
-def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    try:
-        return np.unique(values, return_counts=True)
-    except TypeError:
-        _check_one_type(values.tolist())
-        raise
-
-
-def _check_one_type(values: Iterable[Any]) -> None:
-    """Labels must be comparable: all texts, or all numbers."""
-    first: dict[str, Any] = {}
-    for value in values:
-        kind = "text" if isinstance(value, str) else "number" if isinstance(value, bool | int | float) else "other"
-        first.setdefault(kind, value)
-    if len(first) > 1:
-        (one, a), (other, b) = list(first.items())[:2]
-        raise ValueError(
-            f"y mixes labels of different types, such as the {one} {a!r} and the {other} {b!r}: convert all labels to "
-            "texts."
-        )
-    if "other" in first:
-        raise ValueError(
-            f"y holds {first['other']!r}: Unknown label type: {type(first['other']).__name__}. Give texts, whole "
-            "numbers or booleans."
-        )
-
-
-def _declared_order(y: Any) -> list[Any] | None:
-    """The order of an ordered category (pandas, a polars Enum, an ordered Arrow dictionary); None if there is none."""
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if not isinstance(series, nw.Series):
-        return None
-    if series.dtype == nw.Enum or (hasattr(y, "cat") and bool(getattr(y.cat, "ordered", False))):
-        return list(series.cat.get_categories().to_list())
-    return None
-
-
-def _in_order(labels: Sequence[Any], order: Sequence[Any]) -> list[Any]:
-    """The labels in a given order, which may have labels without rows."""
-    if len(set(order)) < len(order):
-        raise ValueError(f"class_order={list(order)!r} names a class twice.")
-    absent = [label for label in labels if label not in order]
-    if absent:
-        raise ValueError(f"class_order={list(order)!r} does not have {absent[0]!r}, which is a class of y: add it.")
-    return [label for label in order if label in set(labels)]
+    def _shown(self) -> str:
+        more = f" and {len(self.labels) - _MOST_SHOWN} more" if len(self.labels) > _MOST_SHOWN else ""
+        return ", ".join(map(repr, self.labels[:_MOST_SHOWN].tolist())) + more

@@ -1,7 +1,7 @@
 """The base of all estimators: opening a table for a fit, and reading the fitted model."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from numbers import Integral
@@ -23,7 +23,8 @@ from csid.data.checks import (
     number_of_rows,
     target_names,
 )
-from csid.data.out_of_core import Encoder, RowBatches, RowChecks, open_rows, roles_of, row_batches
+from csid.data.labels import ClassCounts
+from csid.data.out_of_core import Encoder, RowBatches, RowChecks, count_classes, open_rows, roles_of, row_batches
 from csid.data.out_of_core.table import DiskTable
 from csid.data.table import LocalTable, Table, TableHeader, centre_and_scale, draw_held_out
 from csid.data.targets import TargetReader
@@ -295,12 +296,14 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _in_memory(self, given: TrainingData, options: OpenOptions) -> OpenedTable:
         X, columns, n_rows = self._checked_columns(given.X, target_names(given.y), options, min_rows=2)
-        reader = options.reader or self._target_reader([given.y])
-        y = reader.read(given.y, n_rows)
         weights = check_weights(given.sample_weight, n_rows)
         unit = WeightTotals.of(weights).unit(self.weights)
         weights = unit.of(weights)
+        reader = self._target_reader(options.reader, lambda: ClassCounts.of(given.y, weights))
+        y = reader.read(given.y, n_rows)
         targets = y.reshape(n_rows, -1)
+        factors = reader.factors(targets)
+        weights = weights if factors is None else weights * factors
         positive = np.flatnonzero(weights)
         if len(positive) < n_rows:
             check_cells(X, self._flags(columns))  # before rows are dropped, so that errors have the user's row numbers
@@ -332,7 +335,7 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
             roles = roles_of(rows.n_rows, positive[train], positive[held_out])
             open_bar = partial(row_progress, bool(self.verbose), rows.n_rows, "rows read")
             unit = rows.totals.unit(self.weights)
-            reader = options.reader or self._target_reader(batch.y for batch in rows.given.batches())
+            reader = self._target_reader(options.reader, lambda: count_classes(rows.given, unit))
             checks = RowChecks(lambda X: columns.checked(X)[0], reader)
             encoder = Encoder(rows, roles, unit, checks, self._threads(), open_bar)
             survey = encoder.survey(columns.labels, self._flags(columns))
@@ -343,8 +346,11 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
             header = TableHeader(columns.labels, self._flags(columns), *units, survey.one_output, unit)
             yield OpenedTable(DiskTable(encoder, survey, header), columns, reader)
 
-    def _target_reader(self, parts: Iterable[Any]) -> TargetReader:
-        """How the targets of a new fit are read. parts : the targets y of all rows, part by part."""
+    def _target_reader(self, earlier: TargetReader | None, count: Callable[[], ClassCounts]) -> TargetReader:
+        """How the targets of a fit are read.
+
+        earlier : of the fit that is continued, if any; count : counts the labels of all rows.
+        """
         raise NotImplementedError
 
     def _checked_columns(
@@ -362,6 +368,18 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _likelihood(self, reader: TargetReader) -> Likelihood:
         """The likelihood of a fit to targets that are read like this."""
+        raise NotImplementedError
+
+    def _residual_text(self, residual: float) -> str:
+        """The mean squared residual of a sweep of the sampler, in words."""
+        raise NotImplementedError
+
+    def _held_out_text(self, error: float) -> str:
+        """The error of least squares on held-out rows, in words."""
+        raise NotImplementedError
+
+    def _drift_text(self, drift: float) -> str:
+        """By how much the trace of the chains drifted, in words."""
         raise NotImplementedError
 
     def _seed(self) -> int:

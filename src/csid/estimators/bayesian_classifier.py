@@ -5,12 +5,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
+from scipy.special import ndtri
 
+from csid.data.targets import ClassWeight
 from csid.data.weights import WeightMeaning
 from csid.encoding import Interpolation, Missing
 from csid.estimators.base import Constraints
-from csid.estimators.classification import TensorClassifier
+from csid.estimators.classification import CLASS_CONSTRAINTS, TensorClassifier
 from csid.estimators.sampling import SAMPLING_CONSTRAINTS, BayesianEstimator, Effort
 from csid.inference.jobs import Start
 from csid.inference.whole_numbers import Kind
@@ -34,6 +35,9 @@ class BayesianCSIDClassifier(TensorClassifier, BayesianEstimator):
     class_order : sequence of labels, optional
         The order of the classes, in `classes_` and in the columns of probabilities. Default: ascending, or the order of
         an ordered category.
+    class_weight : "balanced" or dict, optional
+        Factors of the weights of the rows of each class, from label to number; 1 for labels that are not named.
+        "balanced" gives all classes the same total weight. Probabilities are then those of such a population.
     rank, levels, prior, smoothness_order, effort, n_chains, n_burn, n_draws, weights, start, solver, max_rank,
     interpolation, categorical_features, whole_numbers, missing, pmf_rank, warm_start, random_state, n_jobs, verbose :
         As in `BayesianCSIDRegressor`.
@@ -68,8 +72,7 @@ class BayesianCSIDClassifier(TensorClassifier, BayesianEstimator):
 
     _parameter_constraints: ClassVar[Constraints] = {
         **SAMPLING_CONSTRAINTS,
-        "likelihood": [StrOptions({"probit"}), Likelihood],
-        "class_order": ["array-like", None],
+        **CLASS_CONSTRAINTS,
     }
 
     def __init__(  # noqa: PLR0913 (parameters of scikit-learn estimators are flat)
@@ -85,6 +88,7 @@ class BayesianCSIDClassifier(TensorClassifier, BayesianEstimator):
         n_draws: int | None = None,
         likelihood: str | Likelihood = "probit",
         class_order: Sequence[Any] | None = None,
+        class_weight: ClassWeight = None,
         weights: WeightMeaning = "relative",
         start: Start = "random",
         solver: Literal["gibbs", "stochastic"] = "gibbs",
@@ -124,11 +128,17 @@ class BayesianCSIDClassifier(TensorClassifier, BayesianEstimator):
             verbose=verbose,
         )
         self.class_order = class_order
+        self.class_weight = class_weight
 
-    def predict_proba(self, X: Any) -> Array:
-        """Calibrated probabilities of the classes, (M, C)."""
-        parts = [predictive.probabilities for _, predictive in self._fitted().class_predictives(X, self._threads())]
-        return np.concatenate(parts)
+    def decision_function(self, X: Any) -> Array:
+        """Scores in the order of the probabilities.
+
+        Of two classes, (M,): the latent value at which the second has its probability. Of more, (M, C): the logarithms
+        of the probabilities. The posterior mean of the latent values is `cpd_`; an average of probabilities over draws
+        is not a function of it.
+        """
+        p = self.predict_proba(X)
+        return ndtri(p[:, 1]) if p.shape[1] == 2 else np.log(p)
 
     def predict_proba_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Bounds of the probabilities over posterior draws, (M, C) each: how sure the model is of them.

@@ -1,25 +1,36 @@
 """What the classifiers have in common: labels, predicted classes and probabilities, and accuracy as their score."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
 
-from csid.data.targets import ClassTargets, TargetReader
-from csid.estimators.base import TensorEstimator
+from csid.data.labels import ClassCounts
+from csid.data.targets import ClassTargets, ClassWeight, TargetReader
+from csid.estimators.base import Constraints, TensorEstimator
 from csid.likelihoods import Likelihood
 from csid.likelihoods.binary_probit import BinaryProbit
+from csid.likelihoods.class_likelihood import ClassLikelihood
 from csid.likelihoods.multinomial_probit import MultinomialProbit
 
 Array = NDArray[np.float64]
+
+CLASS_CONSTRAINTS: Constraints = {
+    "likelihood": [StrOptions({"probit"}), Likelihood],
+    "class_order": ["array-like", None],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+}
+"""Legal values of the parameters that only classifiers have."""
 
 
 class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
     """A classifier that stores everything it has fitted in `fitted_`, a `FittedModel`."""
 
     class_order: Sequence[Any] | None
+    class_weight: ClassWeight
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -32,7 +43,8 @@ class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (M, C)."""
-        raise NotImplementedError
+        parts = [predictive.probabilities for _, predictive in self._fitted().class_predictives(X, self._threads())]
+        return np.concatenate(parts)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, (M, C)."""
@@ -49,14 +61,29 @@ class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
             raise TypeError("the fitted model has no classes: it is that of a regressor.")
         return classes
 
-    def _target_reader(self, parts: Iterable[Any]) -> TargetReader:
-        return ClassTargets.of(parts, self.class_order)
+    def _target_reader(self, earlier: TargetReader | None, count: Callable[[], ClassCounts]) -> TargetReader:
+        classes = earlier if isinstance(earlier, ClassTargets) else ClassTargets.of(count(), self.class_order)
+        return classes.weighted(self.class_weight, self.weights)
 
     def _likelihood(self, reader: TargetReader) -> Likelihood:
         if not isinstance(reader, ClassTargets):
             raise TypeError(f"a classifier needs classes, but its targets are {type(reader).__name__}.")
-        if isinstance(self.likelihood, Likelihood):
+        if isinstance(self.likelihood, ClassLikelihood):
+            if self.likelihood.n_classes != len(reader.labels):
+                raise ValueError(
+                    f"likelihood={self.likelihood!r} has {self.likelihood.n_classes} classes, but y has "
+                    f"{len(reader.labels)}: give 'probit'."
+                )
             return self.likelihood
         if self.likelihood != "probit":
             raise ValueError(f"likelihood={self.likelihood!r}: give 'probit'.")
         return (BinaryProbit if len(reader.labels) == 2 else MultinomialProbit)(reader.frequencies)
+
+    def _residual_text(self, residual: float) -> str:
+        return ""  # of drawn latent values, it does not tell how good the fit is
+
+    def _held_out_text(self, error: float) -> str:
+        return f"held-out log loss {0.5 * error:.4f}"
+
+    def _drift_text(self, drift: float) -> str:
+        return f"the log loss on the training rows drifted by {drift:.2f}"

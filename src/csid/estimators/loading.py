@@ -6,18 +6,26 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from csid.estimators.als import LeastSquaresEstimator
 from csid.estimators.base import TensorEstimator
 from csid.estimators.bayesian import BayesianCSIDRegressor
 from csid.estimators.bayesian_classifier import BayesianCSIDClassifier
 from csid.estimators.least_squares import CSIDRegressor
+from csid.estimators.least_squares_classifier import CSIDClassifier
 from csid.estimators.sampling import BayesianEstimator
 from csid.likelihoods import LIKELIHOODS, Likelihood
 
-_ESTIMATORS = {cls.__name__: cls for cls in (CSIDRegressor, BayesianCSIDRegressor, BayesianCSIDClassifier)}
+_ESTIMATORS = {
+    cls.__name__: cls for cls in (CSIDRegressor, CSIDClassifier, BayesianCSIDRegressor, BayesianCSIDClassifier)
+}
 _NOT_SAVED = ("n_jobs", "verbose")
+_PAIRS = "pairs"
+"""Key of the entry that holds the pairs of a dict whose keys are not all texts, such as labels that are numbers."""
 
 
-def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor | BayesianCSIDClassifier:
+def load(
+    path: str | os.PathLike[str],
+) -> CSIDRegressor | CSIDClassifier | BayesianCSIDRegressor | BayesianCSIDClassifier:
     """Load a model that `save` has written. Untrusted files are safe to load: they hold numbers and strings only.
 
     Parameters
@@ -64,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> CSIDRegressor | BayesianCSIDRegressor 
     except ValueError as error:  # of a parameter, or of a likelihood among them
         raise header.error("parameters", f"are invalid ({error})") from None
     model.__dict__.update(fitted_=saved.fitted)
-    if isinstance(model, CSIDRegressor):
+    if isinstance(model, LeastSquaresEstimator):
         model.__dict__.update(_stream=saved.stream)
     return model
 
@@ -89,7 +97,9 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _as_json(value.tolist())
     if isinstance(value, dict):
-        return {str(key): _as_json(item) for key, item in value.items()}
+        if all(isinstance(key, str) for key in value):
+            return {key: _as_json(item) for key, item in value.items()}
+        return {_PAIRS: [[_as_json(key), _as_json(item)] for key, item in value.items()]}  # keys of JSON are texts
     if isinstance(value, list | tuple | set):
         return [_as_json(item) for item in value]
     return value if isinstance(value, str | int | float | bool) else None
@@ -97,6 +107,9 @@ def _as_json(value: Any) -> Any:
 
 def _as_parameter(value: Any) -> Any:
     """A parameter from its JSON value; a likelihood entry becomes a `Likelihood`."""
+    pairs = value.get(_PAIRS) if isinstance(value, dict) and set(value) == {_PAIRS} else None
+    if isinstance(pairs, list):
+        return _dict_of(pairs)
     entry = value.get("likelihood") if isinstance(value, dict) and set(value) == {"likelihood"} else None
     if not isinstance(entry, dict):
         return value
@@ -104,3 +117,10 @@ def _as_parameter(value: Any) -> Any:
     if not isinstance(name, str) or name not in LIKELIHOODS:
         raise ValueError(f"the likelihood is {name!r}, not one of {', '.join(sorted(LIKELIHOODS))}")
     return LIKELIHOODS[name].of_json(entry)
+
+
+def _dict_of(pairs: list[Any]) -> dict[Any, Any]:
+    scalar = str | int | float | bool | None
+    if not all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], scalar) for pair in pairs):
+        raise ValueError(f"{pairs!r} are not pairs of a key and a value")
+    return dict(pairs)

@@ -1,6 +1,6 @@
 """What the regressors have in common: numeric targets, and R² as their score."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 
 from csid.data.checks import check_targets
+from csid.data.labels import ClassCounts
 from csid.data.targets import NumericTargets, TargetReader
 from csid.estimators.base import TensorEstimator
 from csid.likelihoods import Likelihood, likelihood_of
@@ -24,11 +25,20 @@ class TensorRegressor(RegressorMixin, TensorEstimator):  # type: ignore[misc]
         unit = np.exp2(np.frexp(np.abs(targets).max())[1])  # R² has none, and squares then are floats
         return float(r2_score(targets / unit, predicted / unit, sample_weight=sample_weight))
 
-    def _target_reader(self, parts: Iterable[Any]) -> TargetReader:
+    def _target_reader(self, earlier: TargetReader | None, count: Callable[[], ClassCounts]) -> TargetReader:
         return NumericTargets()
 
     def _likelihood(self, reader: TargetReader) -> Likelihood:
         return likelihood_of(self.likelihood)
+
+    def _residual_text(self, residual: float) -> str:
+        return f"R² on training rows {1 - residual:.4f}"
+
+    def _held_out_text(self, error: float) -> str:
+        return f"held-out R² {1 - error:.4f}"
+
+    def _drift_text(self, drift: float) -> str:
+        return f"the noise drifted by {100.0 * drift:.0f} % of the target's standard deviation"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -182,13 +182,13 @@ class BayesianEstimator(TensorEstimator):
         with self._open_table(TrainingData(X, y, sample_weight), open_options) as opened:
             table, options = opened.table, self._options(self._likelihood(opened.reader))
             check_variances(table.header.centre, table.header.scale)
-            runner = Runner(self._threads(), partial(chain_progress, bool(self.verbose)))
+            runner = Runner(self._threads(), partial(chain_progress, bool(self.verbose), self._residual_text))
             before = None if earlier is None else earlier.sampling
             with _remedy_for_counts(self.weights):
                 sampling, found = sample(table, options, runner, seed, before)
             kept = self._kept(sampling, found, opened)
             plan = options.plan_for(len(table))
-        _warn_of_drift(found.convergence["drift"], plan)
+        self._warn_of_drift(found.convergence["drift"], plan)
         self.__dict__.update(kept)  # last, and all at once: a fit that fails leaves the model as it was
         return self
 
@@ -273,8 +273,7 @@ class BayesianEstimator(TensorEstimator):
     def _options(self, likelihood: Likelihood) -> SamplingOptions:
         if self.solver == "stochastic" and likelihood.augmented:
             raise ValueError(
-                f"likelihood={likelihood.name!r} does not work with solver='stochastic': use solver='gibbs', or "
-                "likelihood='gaussian'."
+                f"likelihood={likelihood.name!r} does not work with solver='stochastic': use solver='gibbs'."
             )
         return SamplingOptions(
             ChainOptions(likelihood, self.rank, self.start, by_blocks=self.solver == "stochastic"),
@@ -330,6 +329,15 @@ class BayesianEstimator(TensorEstimator):
                 member.chain.cells = None  # large, and only needed to continue
         return {"fitted_": fitted, "_chains": _Progress(sampling, header, reader)}
 
+    def _warn_of_drift(self, drift: float, plan: SamplingPlan) -> None:
+        if drift > _LARGEST_DRIFT:
+            warnings.warn(
+                f"The chains may not have converged: {self._drift_text(drift)}. Increase n_burn (now {plan.burn}) or "
+                "use effort='best'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
 
 def _solver(options: ChainOptions) -> str:
     return "stochastic" if options.by_blocks else "gibbs"
@@ -346,13 +354,3 @@ def _remedy_for_counts(weights: WeightMeaning) -> Iterator[None]:
         raise NumericalError(
             f"{error} If the weights are not numbers of repeated rows, use weights='relative'."
         ) from error
-
-
-def _warn_of_drift(drift: float, plan: SamplingPlan) -> None:
-    if drift > _LARGEST_DRIFT:
-        warnings.warn(
-            f"The chains may not have converged: the noise drifted by {100.0 * drift:.0f} % of the target's standard "
-            f"deviation. Increase n_burn (now {plan.burn}) or use effort='best'.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

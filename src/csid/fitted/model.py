@@ -190,7 +190,14 @@ class FittedModel:
             yield rows, as_class_predictive(predictive)
 
     def predictives(self, X: Any, n_threads: int) -> Iterator[tuple[slice, Predictive]]:
-        """Calibrated predictive distributions for the rows of a table, in batches of rows."""
+        """Calibrated predictive distributions for the rows of a table, in batches of rows.
+
+        A least-squares fit has them for classes only: those at the fitted tensor.
+        """
+        if self.posterior is None and self.classes is not None:
+            values = self.means(X, n_threads)[None]
+            yield slice(0, values.shape[1]), self.likelihood.predictive(values, {}, np.ones(1))
+            return
         posterior = self.require_posterior("a predictive distribution")
         X, n_rows = self.columns.checked(X)
         for rows, encoded in self._encoded_parts(X, n_rows, _ROWS_OF_DRAWS):

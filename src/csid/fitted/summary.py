@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from csid.fitted.accuracy import Accuracy, ClassAccuracy
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
+from csid.fitted.posterior import Posterior
 from csid.small_tables import SmallTable, shown
 
 _MOST_NAMES = 6
@@ -16,7 +18,7 @@ def summary_table(fitted: FittedModel) -> SmallTable:
     lines: list[tuple[str, str]] = [
         ("rows", f"{fitted.n_samples:,}"),
         ("predictors", _listed(fitted.names)),
-        ("target" if fitted.n_outputs == 1 else "targets", _listed(fitted.target_names)),
+        *_targets(fitted),
         ("missing cells", _missing(fitted)),
         *of_fit(fitted),
     ]
@@ -28,19 +30,37 @@ def _sampled(fitted: FittedModel) -> list[tuple[str, str]]:
     record, posterior = fitted.training, fitted.require_posterior("a summary")
     assert isinstance(record, SamplingRecord)
     weights = sorted(record.stacking_weights.items(), key=lambda pair: -pair[1])
-    noise = np.sqrt(posterior.weights @ posterior.noise**2).tolist()
     return [
-        *_accuracy(getattr(record, "accuracy", None)),
-        ("noise scale", f"{_numbers(noise)} ({fitted.likelihood.name})"),
+        *_accuracy(record.accuracy),
+        _likelihood(fitted, posterior),
         ("draws", f"{len(posterior.weights)} from {len(record.trace)} chains; their ranks sum to {fitted.tensor.rank}"),
         ("priors", ", ".join(f"{name} {shown(weight)}" for name, weight in weights if weight > 0.0)),
     ]
 
 
-def _accuracy(found: Any) -> list[tuple[str, str]]:
+def _targets(fitted: FittedModel) -> list[tuple[str, str]]:
+    """The names of the targets, or the classes with the number of training rows of each."""
+    if fitted.classes is None:
+        return [("target" if fitted.n_outputs == 1 else "targets", _listed(fitted.target_names))]
+    pairs = zip(fitted.classes.labels.tolist(), fitted.classes.counts.tolist(), strict=True)
+    return [("classes", _listed([f"{label} ({count:,.0f})" for label, count in pairs]))]
+
+
+def _likelihood(fitted: FittedModel, posterior: Posterior) -> tuple[str, str]:
+    """The likelihood, and the scale of its noise if it has one."""
+    if "noise" not in posterior.parameters:
+        return "likelihood", fitted.likelihood.label
+    noise = np.sqrt(posterior.weights @ posterior.noise**2).tolist()
+    return "noise scale", f"{_numbers(noise)} ({fitted.likelihood.name})"
+
+
+def _accuracy(found: Accuracy | ClassAccuracy | None) -> list[tuple[str, str]]:
     """How good the fit is on the held-out rows of its pilot, if there was one."""
     if found is None:
         return []
+    if isinstance(found, ClassAccuracy):
+        metrics = f"accuracy {found.accuracy:.3g}, log loss {found.log_loss:.3g}, Brier score {found.brier:.3g}"
+        return [("held out", f"{metrics} on {found.rows:,} rows of the pilot")]
     metrics = f"R² {_numbers(found.r2.tolist())}, RMSE {_numbers(found.rmse.tolist())}"
     percent = ", ".join(f"{100.0 * each:.0f} %" for each in found.coverage.tolist())
     return [("held out", f"{metrics}, 90 % intervals cover {percent} of {found.rows:,} rows of the pilot")]
@@ -52,7 +72,9 @@ def _least_squares(fitted: FittedModel) -> list[tuple[str, str]]:
     assert isinstance(record, LeastSquaresRecord)
     validation = [float(errors.min()) for errors in record.validation if len(errors)]
     lines = [("model", f"rank {fitted.tensor.rank}, {fitted.n_iter} sweeps, {len(record.members)} in the ensemble")]
-    if validation and not fitted.likelihood.augmented:
+    if validation and fitted.classes is not None:
+        lines.insert(0, ("held out", f"log loss {0.5 * float(np.mean(validation)):.3g} on the rows for early stopping"))
+    elif validation and not fitted.likelihood.augmented:
         r2 = 1.0 - float(np.mean(validation)) / fitted.n_outputs
         lines.insert(0, ("held out", f"R² {r2:.3g} on the rows for early stopping"))
     return lines
@@ -65,7 +87,9 @@ def _missing(fitted: FittedModel) -> str:
 
 
 def _attributes(fitted: FittedModel) -> str:
-    more = "" if fitted.posterior is None else ", posterior_, convergence_, noise_"
+    more = "" if fitted.classes is None else ", classes_"
+    if fitted.posterior is not None:
+        more += ", posterior_, convergence_" + (", noise_" if fitted.classes is None else "")
     return f"Attributes: cpd_, encoding_, factors_, levels_, feature_importances_{more}"
 
 

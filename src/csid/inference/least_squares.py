@@ -19,6 +19,7 @@ from csid.inference.als import ALSOptions, ALSResult, ALSRun, fit_als, mean_squa
 from csid.inference.starts import random_factors
 from csid.inference.stochastic import BlockSweeps, RunningSums
 from csid.likelihoods import Likelihood
+from csid.likelihoods.likelihood import Parameters
 from csid.missing.completions import Completions
 from csid.missing.level_pmf import LevelPMF
 from csid.tensor.factors import Factors
@@ -145,13 +146,22 @@ class _Ensemble:
             local = require_local(samples, "a joint PMF of the predictors")
             completions = Completions.of(local, rows.pmf, np.random.default_rng([seed, 2]))
         one_pass = self.passes[member][start] if options.by_blocks else None
-        error = self._held_out_error(held_out, workers)
-        run = ALSRun(error, watched, completions, one_pass)
-        return fit_als(samples, options.als, first, options.likelihood, run)
+        loss, likelihood = self._held_out_loss(held_out, workers), options.likelihood
+        if loss is None:
+            return fit_als(samples, options.als, first, likelihood, ALSRun(None, watched, completions, one_pass))
 
-    def _held_out_error(
+        def error(factors: Factors, own: Parameters) -> float:
+            return loss(factors, likelihood.fit_to_held_out(own, partial(loss, factors)))
+
+        result = fit_als(samples, options.als, first, likelihood, ALSRun(error, watched, completions, one_pass))
+        own = likelihood.fit_to_held_out(likelihood.start(summary), partial(loss, result.factors))
+        result.factors = likelihood.in_units(result.factors, own)
+        return result
+
+    def _held_out_loss(
         self, held_out: Problem | None, workers: Workers
-    ) -> Callable[[Factors, dict[str, NDArray[np.float64]]], float] | None:
+    ) -> Callable[[Factors, Parameters], float] | None:
+        """The weighted mean of the losses of held-out rows, if there are any."""
         likelihood, elsewhere = self.options.likelihood, self.rows.train
         if held_out is not None:
             local = LocalSamples(held_out, workers)

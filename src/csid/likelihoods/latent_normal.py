@@ -26,6 +26,7 @@ from csid.tensor.gaps import deviations_in_gaps
 Array = NDArray[np.float64]
 
 _LOG_SCALE_DEVIATION = 1.5
+_LOG_SCALES = np.linspace(-2.5, 1.0, 8)
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,21 @@ class LatentNormal(Likelihood):
         alpha = np.full_like(parameters["alpha"], np.exp(2.0 * drawn))
         log_likelihood = density + 0.5 * (drawn / _LOG_SCALE_DEVIATION) ** 2
         return parameters | {"alpha": alpha, "loss": np.array([-log_likelihood])}
+
+    def fit_to_held_out(self, parameters: Parameters, loss: Callable[[Parameters], float]) -> Parameters:
+        """Fit the scale s, because least squares is overconfident: it has learnt from the noise of its own rows.
+
+        The loss is evaluated on a grid of log s, and interpolated by a parabola.
+        """
+
+        def at(log_scale: float) -> Parameters:
+            return parameters | {"alpha": np.full_like(parameters["alpha"], np.exp(2.0 * log_scale))}
+
+        losses = [loss(at(u)) for u in _LOG_SCALES.tolist()]
+        best = int(np.clip(np.argmin(losses), 1, len(losses) - 2))
+        left, middle, right = losses[best - 1 : best + 2]
+        step = 0.5 * (left - right) / max(left - 2.0 * middle + right, 1e-300)
+        return at(float(_LOG_SCALES[best] + (_LOG_SCALES[1] - _LOG_SCALES[0]) * np.clip(step, -1.0, 1.0)))
 
     def draw(
         self, parameters: Parameters, squares: Array, n_observations: float, rng: np.random.Generator

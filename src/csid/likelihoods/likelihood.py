@@ -101,6 +101,13 @@ class Likelihood(ABC):
     ) -> Parameters:
         """Draw the parameters given the weighted sums of squared residuals (K,) of the working targets."""
 
+    def fit_to_held_out(self, parameters: Parameters, loss: Callable[[Parameters], float]) -> Parameters:
+        """Parameters for the predictions of a least-squares fit.
+
+        loss : the weighted mean over held-out rows of `losses`, at other parameters.
+        """
+        return parameters
+
     @abstractmethod
     def maximise(self, parameters: Parameters, squares: Array, n_observations: float) -> Parameters:
         """The M-step of least squares: parameters for which the loss does not rise."""

@@ -1,5 +1,6 @@
 """Dask collections as partitions of rows, which workers check when they read them. Errors name the partition."""
 
+import itertools
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from csid.data.checks import check_table, check_weights, number_of_rows, target_names, without_mask
 from csid.data.cluster.cluster import LOST, Cluster
+from csid.data.labels import ClassCounts
 from csid.data.targets import NumericTargets, TargetReader
 from csid.data.weights import AS_GIVEN, WeightMeaning, WeightTotals, WeightUnit
 from csid.encoding.columns import read_columns
@@ -94,6 +96,14 @@ class Partitions:
         tasks = [cluster.task("weights", _weight_totals, piece) for piece in self.weights]
         totals: WeightTotals = self.compute(cluster, cluster.task("weights", _merged_totals, tasks))
         return replace(self, columns=replace(self.columns, weight_unit=totals.unit(meaning)))
+
+    def class_counts(self, cluster: Cluster) -> ClassCounts:
+        """The labels of all rows, counted where they are."""
+        columns = cluster.value("columns", self.columns)
+        given = itertools.zip_longest(self.targets, self.weights)
+        tasks = [cluster.task("classes", _class_counts, at, columns, *pair) for at, pair in enumerate(given)]
+        found: ClassCounts = self.compute(cluster, cluster.tree_reduce("classes-sum", ClassCounts.merged, tasks))
+        return found
 
     def each(self, cluster: Cluster, name: str, function: Any, *arguments: Any, own: Any = None) -> list[Delayed]:
         """Tasks that call `function(rows, *arguments, *own[i])` for every partition i."""
@@ -189,14 +199,31 @@ def _checked(columns: PartitionColumns, X: Any, y: Any, sample_weight: Any) -> P
     n_rows = number_of_rows(X)
     if n_rows == 0:
         return PartitionRows(X, np.empty((0, columns.outputs)), None if sample_weight is None else np.empty(0))
-    y = without_mask(y)
-    targets = columns.reader.read(np.asarray(y)[:, 0] if columns.one_output and np.ndim(y) == 2 else y, n_rows)
-    targets = targets.reshape(n_rows, -1)
+    targets = columns.reader.read(_one_column(columns, y), n_rows).reshape(n_rows, -1)
     if targets.shape[1] != columns.outputs:
         raise ValueError(f"y has {targets.shape[1]} columns, but {columns.outputs} by its Dask metadata.")
+    factors = columns.reader.factors(targets)
     if sample_weight is None:
-        return PartitionRows(X, targets, None)
-    return PartitionRows(X, targets, columns.weight_unit.of(check_weights(sample_weight, n_rows, fewest=0)))
+        return PartitionRows(X, targets, factors)
+    weights = columns.weight_unit.of(check_weights(sample_weight, n_rows, fewest=0))
+    return PartitionRows(X, targets, weights if factors is None else weights * factors)
+
+
+def _one_column(columns: PartitionColumns, y: Any) -> Any:
+    """Targets as they are, or the only column of a table of one output."""
+    y = without_mask(y)
+    return np.asarray(y)[:, 0] if columns.one_output and np.ndim(y) == 2 else y
+
+
+def _class_counts(at: int, columns: PartitionColumns, y: Any, sample_weight: Any) -> ClassCounts:
+    """The labels of a partition."""
+    try:
+        weights = None
+        if sample_weight is not None:
+            weights = columns.weight_unit.of(check_weights(sample_weight, len(y), fewest=0))
+        return ClassCounts.of(_one_column(columns, y), weights)
+    except (ValueError, TypeError) as error:
+        raise PartitionError(f"in partition {at}: {error}") from error
 
 
 def _check_columns(columns: PartitionColumns, X: Any) -> None:

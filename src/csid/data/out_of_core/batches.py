@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.feather
 
 from csid.data.checks import number_of_rows, without_mask
-from csid.data.out_of_core.rows import Batch, RowBatches
+from csid.data.labels import check_labels, declared_order
+from csid.data.out_of_core.rows import Batch, RowBatches, TargetBatch
 from csid.encoding.columns import is_table
 
 
@@ -76,22 +77,27 @@ class KeptBatches(RowBatches):
         for number, batch in enumerate(batches):
             weighted = batch.weights is not None
             _write(folder / f"{number}.X", batch.X)
-            np.save(folder / f"{number}.y.npy", np.asarray(without_mask(batch.y)), allow_pickle=False)
+            _write_targets(folder / f"{number}.y", batch.y)
             if weighted:
                 np.save(folder / f"{number}.weights.npy", np.asarray(without_mask(batch.weights)), allow_pickle=False)
             self._batches.append((batch.label, weighted))
 
     def batches(self) -> Iterator[Batch]:
         for number, (label, weighted) in enumerate(self._batches):
-            y = np.load(self._folder / f"{number}.y.npy", allow_pickle=False)
-            weights = np.load(self._folder / f"{number}.weights.npy", allow_pickle=False) if weighted else None
-            yield Batch(_read(self._folder / f"{number}.X"), y, weights, label)
+            targets = self._targets_of(number, weighted, label)
+            yield Batch(_read(self._folder / f"{number}.X"), *targets)
+
+    def targets(self) -> Iterator[TargetBatch]:
+        for number, (label, weighted) in enumerate(self._batches):
+            yield self._targets_of(number, weighted, label)
 
     def counts(self) -> Iterator[tuple[int, Any]]:
-        for number, (_, weighted) in enumerate(self._batches):
-            y = np.load(self._folder / f"{number}.y.npy", mmap_mode="r", allow_pickle=False)
-            weights = np.load(self._folder / f"{number}.weights.npy", allow_pickle=False) if weighted else None
-            yield len(y), weights
+        for each in self.targets():
+            yield len(each.y), each.weights
+
+    def _targets_of(self, number: int, weighted: bool, label: str) -> TargetBatch:
+        weights = np.load(self._folder / f"{number}.weights.npy", allow_pickle=False) if weighted else None
+        return TargetBatch(_read_targets(self._folder / f"{number}.y"), weights, label)
 
 
 def _write(path: Path, X: Any) -> None:
@@ -106,6 +112,31 @@ def _write(path: Path, X: Any) -> None:
             f"the iterator gives X of type {type(X).__name__}, which cannot be copied to disk: it must give data "
             "frames or numeric arrays. Alternatively, give Batches a function that returns a new iterator."
         )
+
+
+def _write_targets(path: Path, y: Any) -> None:
+    """Numbers as an array; texts and categories as an Arrow column, which keeps the order of categories."""
+    y = without_mask(y)
+    if np.asarray(y).dtype.kind in "fiub" and not hasattr(y, "cat"):
+        np.save(path.with_name(path.name + ".npy"), np.asarray(y), allow_pickle=False)
+        return
+    labels = check_labels(y).tolist()
+    order = declared_order(y)
+    column = (
+        pa.array(labels)
+        if order is None
+        else pa.DictionaryArray.from_arrays(
+            pa.array([order.index(label) for label in labels], pa.int32()), pa.array(order), ordered=True
+        )
+    )
+    pa.feather.write_feather(pa.table({"y": column}), path.with_name(path.name + ".arrow"), compression="lz4")
+
+
+def _read_targets(path: Path) -> Any:
+    array = path.with_name(path.name + ".npy")
+    if array.exists():
+        return np.load(array, allow_pickle=False)
+    return pa.feather.read_table(path.with_name(path.name + ".arrow"))["y"]
 
 
 def _read(path: Path) -> Any:

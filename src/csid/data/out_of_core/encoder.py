@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from csid.data.checks import check_weights, number_of_rows
 from csid.data.out_of_core.code_file import CodeFile
-from csid.data.out_of_core.rows import Batch, OpenRows
+from csid.data.out_of_core.rows import Batch, OpenRows, prefix_errors
 from csid.data.problem import Problem
 from csid.data.targets import TargetReader
 from csid.data.weights import WeightUnit
@@ -94,7 +94,7 @@ class Encoder:
             for batch in self._batches():
                 train = batch.rows(TRAINED)
                 weights = np.ones(len(batch)) if batch.weights is None else batch.weights
-                with _prefix_errors(batch.label):
+                with prefix_errors(batch.label):
                     sketch.update(batch.X, len(batch), batch.weights, train, map_columns)
                 if moments is None:
                     moments, one_output = Moments(batch.targets.shape[1]), batch.one_output
@@ -137,7 +137,7 @@ class Encoder:
                     part = slice(filled[role], filled[role] + count)
                     filled[role] += count
                     codes, positions = file.codes[:, part].T, file.positions[:, part].T
-                    with _prefix_errors(batch.label):
+                    with prefix_errors(batch.label):
                         self._fill(modes, batch, here, codes, positions, map_columns)
                     targets, weights = batch.targets, batch.weights
                     file.targets[part] = ((targets if here is None else targets[here]) - centre) / scale
@@ -221,12 +221,15 @@ class Encoder:
             )
 
     def _checked(self, batch: Batch, n_rows: int, start: int) -> CheckedBatch:
-        with _prefix_errors(batch.label):
+        with prefix_errors(batch.label):
             X = self.checks.table(batch.X)
             y = self.checks.targets.read(batch.y, n_rows)
             weights = None
             if self.rows.weighted is not None:  # some batches have weights
                 weights = self.unit.of(check_weights(batch.weights, n_rows, fewest=0))
+            factors = self.checks.targets.factors(y)
+            if factors is not None:
+                weights = factors if weights is None else weights * factors
         roles = self.roles[start : start + n_rows]
         if len(roles) < n_rows:
             raise ValueError(
@@ -251,15 +254,6 @@ def _stacked(tables: Sequence[Any]) -> Any:
         return np.concatenate(tables)
     frames = [nw.from_native(table, eager_only=True) for table in tables]
     return nw.concat(frames, how="vertical").to_native()
-
-
-@contextmanager
-def _prefix_errors(label: str) -> Iterator[None]:
-    """Prefix error messages with the label of the rows."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{label}: {error}") from error
 
 
 def roles_of(n_rows: int, train: NDArray[np.intp], held_out: NDArray[np.intp]) -> NDArray[np.uint8]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
-from csid.data.out_of_core.rows import Batch, RowBatches
+from csid.data.out_of_core.rows import Batch, RowBatches, TargetBatch
 
 BATCH_ROWS = 1 << 17
 _BUFFER = 1 << 16
@@ -78,9 +78,11 @@ class ParquetRows(RowBatches):
     def batches(self) -> Iterator[Batch]:
         special = [*self._targets, *([] if self.weight is None else [self.weight])]
         for label, table in self._read([*self.columns, *special]):
-            y = [_numbers(table[name], name, label) for name in self._targets]
-            weights = None if self.weight is None else _numbers(table[self.weight], self.weight, label)
-            yield Batch(table.select(self.columns), _stack_targets(y, self.target), weights, label)
+            yield Batch(table.select(self.columns), self._y(table, label), self._weights(table, label), label)
+
+    def targets(self) -> Iterator[TargetBatch]:
+        for label, table in self._read([*self._targets, *([] if self.weight is None else [self.weight])]):
+            yield TargetBatch(self._y(table, label), self._weights(table, label), label)
 
     def counts(self) -> Iterator[tuple[int, Any]]:
         if self.weight is None:
@@ -90,6 +92,16 @@ class ParquetRows(RowBatches):
             return
         for label, table in self._read([self.weight]):
             yield table.num_rows, _numbers(table[self.weight], self.weight, label)
+
+    def _y(self, table: pa.Table, label: str) -> Any:
+        """A target as it is in the file, so that classes keep their labels; several targets as numbers."""
+        if not isinstance(self.target, str):
+            return np.column_stack([_numbers(table[name], name, label) for name in self._targets])
+        column = table[self.target]
+        return _numbers(column, self.target, label) if _is_decimal(column.type) else column
+
+    def _weights(self, table: pa.Table, label: str) -> Any:
+        return None if self.weight is None else _numbers(table[self.weight], self.weight, label)
 
     def _others(self, special: Sequence[str]) -> list[str]:
         return [name for name in self._data.schema.names if name not in special]
@@ -172,5 +184,5 @@ def _numbers(column: pa.ChunkedArray, name: str, label: str) -> Any:
     return column.cast(pa.float64()).to_numpy()
 
 
-def _stack_targets(columns: list[Any], target: str | Sequence[str]) -> Any:
-    return columns[0] if isinstance(target, str) else np.column_stack(columns)
+def _is_decimal(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(type_))

@@ -31,6 +31,14 @@ class Batch(NamedTuple):
     label: str
 
 
+class TargetBatch(NamedTuple):
+    """Targets and weights of some rows. See `Batch`."""
+
+    y: Any
+    weights: Any
+    label: str
+
+
 class RowBatches(ABC):
     """Rows in batches, the same rows in the same order on every pass."""
 
@@ -47,6 +55,11 @@ class RowBatches(ABC):
     @abstractmethod
     def counts(self) -> Iterator[tuple[int, Any]]:
         """The number of rows, and their weights or None, of consecutive parts, read as cheaply as possible."""
+
+    def targets(self) -> Iterator[TargetBatch]:
+        """Targets and weights of all rows, part by part, read as cheaply as possible."""
+        for batch in self.batches():
+            yield TargetBatch(batch.y, batch.weights, batch.label)
 
     @contextmanager
     def kept(self, folder: Path) -> Iterator["RowBatches"]:
@@ -121,3 +134,12 @@ def row_batches(X: Any, y: Any, sample_weight: Any = None) -> RowBatches | None:
             f"X is a {type(X).__name__}, which contains its own targets and weights: leave out y and sample_weight."
         )
     return X if isinstance(X, RowBatches) else Batches(X)
+
+
+@contextmanager
+def prefix_errors(label: str) -> Iterator[None]:
+    """Prefix error messages with the label of the rows."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{label}: {error}") from error
