@@ -1,7 +1,6 @@
 """Metrics of predictions: errors, interval coverage and CRPS, with bootstrap confidence intervals."""
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,13 +61,28 @@ def with_confidence(
     unit = _power_of_two(np.maximum(np.abs(truth), np.abs(error)).max(initial=0.0))  # in which squares are floats
     terms = {"rmse": (error / unit) ** 2, "mae": np.abs(error), **more}
     stacked = np.stack([*terms.values(), truth / unit, (truth / unit) ** 2])
-    rng = np.random.default_rng(seed)
-    counts = (np.bincount(rng.integers(len(w), size=len(w)), minlength=len(w)) for _ in range(_RESAMPLES))
-    resampled = chain([w], (count * w for count in counts))
-    estimates = [_from_means(list(terms), stacked @ d / max(d.sum(), 1e-300), unit) for d in resampled]
-    document: dict[str, Any] = {"rows": len(truth)}
+    each = [_from_means(list(terms), stacked @ d / max(d.sum(), 1e-300), unit) for d in resampled(w, seed)]
+    return {"rows": len(truth), **with_intervals(each)}
+
+
+def resampled(weights: Array, seed: int) -> Iterator[Array]:
+    """The weights (M,) of rows, and then those of 500 bootstrap resamples of them."""
+    rng, M = np.random.default_rng(seed), len(weights)
+    yield weights
+    for _ in range(_RESAMPLES):
+        yield np.bincount(rng.integers(M, size=M), minlength=M) * weights
+
+
+def with_intervals(estimates: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """The first of several estimates of some metrics, with the central 95 % of the others as confidence interval.
+
+    Resamples for which a metric is not defined (NaN) are left out of its interval.
+    """
+    document = {}
     for name, value in estimates[0].items():
-        low, high = np.quantile([each[name] for each in estimates[1:]], _CONFIDENCE)
+        found = np.array([each[name] for each in estimates[1:]])
+        found = found[~np.isnan(found)]
+        low, high = np.quantile(found, _CONFIDENCE) if len(found) else (np.nan, np.nan)
         document[name] = {"value": value, "low": float(low), "high": float(high)}
     return document
 
