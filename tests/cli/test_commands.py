@@ -223,12 +223,13 @@ def test_very_many_notes_are_cut_short(csid: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
-def test_classes_as_targets_are_refused(where: str, csid: Run, flats: Path) -> None:
-    refused = csid("fit", flats, where, "--target", "town")
-    assert refused.code == Exit.DATA
-    assert "'town' must be numeric, but row 1 holds 'Kehl, Rhein'. Predicting its 3 different values" in refused.notes
-    assert "is classification, which csid does not do yet. Choose a numeric --target" in refused.notes
-    assert "is classification" in csid("fit", flats, where, "--target", "lift").notes
+def test_classes_are_no_targets_of_regression(where: str, csid: Run, flats: Path) -> None:
+    for targets in (["town", "--task", "regression"], ["town", "--target", "rent"]):
+        refused = csid("fit", flats, where, "--target", *targets)
+        assert refused.code == Exit.DATA
+        assert "'town' must be numeric, but row 1 holds 'Kehl, Rhein'. Texts and truth values are" in refused.notes
+        assert "use --task classification, with one --target" in refused.notes
+    assert "use --task classification" in csid("fit", flats, where, "--target", "lift", "--task", "regression").notes
 
 
 def test_no_rows_give_no_predictions(csid: Run, model: Path, tmp_path: Path) -> None:
@@ -485,7 +486,10 @@ WRONG: dict[str, tuple[list[str], Exit]] = {
         Exit.USAGE,
     ),
     "'rank' parameter": (["fit", "flats.csv", "--target", "rent", "--set", "rank=many"], Exit.DATA),
-    "'id' must be numeric, but row 1 holds 'flat 0'": (["fit", "flats.csv", "--target", "id"], Exit.DATA),
+    "'id' holds 200 different texts in 200 rows, too few rows of each": (
+        ["fit", "flats.csv", "--target", "id"],
+        Exit.DATA,
+    ),
     "no such file (nope.csv)": (["fit", "nope.csv", "--target", "y"], Exit.FILES),
     "nope.csid": (["info", "nope.csid"], Exit.FILES),
     "flats.csv is not a": (["info", "flats.csv"], Exit.MODEL),

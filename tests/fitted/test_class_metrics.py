@@ -36,7 +36,9 @@ def test_metrics_are_those_of_scikit_learn(n_classes: int, weighted: bool) -> No
     predicted = p.argmax(axis=1)
     assert_allclose(found["accuracy"], accuracy_score(classes, predicted, sample_weight=w))
     assert_allclose(found["balanced_accuracy"], balanced_accuracy_score(classes, predicted, sample_weight=w))
-    assert_allclose(found["log_loss"], log_loss(classes, np.maximum(p, 1e-12), sample_weight=w, labels=range(n_classes)))
+    assert_allclose(
+        found["log_loss"], log_loss(classes, np.maximum(p, 1e-12), sample_weight=w, labels=range(n_classes))
+    )
     if n_classes == 2:
         assert_allclose(found["brier"], 2.0 * brier_score_loss(classes, p[:, 1], sample_weight=w))
         assert_allclose(found["roc_auc"], roc_auc_score(classes, p[:, 1], sample_weight=w))

@@ -66,8 +66,8 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
     targets = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name=name, allow_nd=True)
     if targets.dtype.kind not in "fiubO":
         raise ValueError(
-            f"{name} has type {targets.dtype}, but regression needs numbers: Unknown label type. Predicting classes is "
-            "classification, which csid does not do yet."
+            f"{name} has type {targets.dtype}, but regression needs numbers: Unknown label type. To predict classes, "
+            "use BayesianCSIDClassifier."
         )
     targets = _as_numbers(targets, name)
     if targets.ndim > 2:

@@ -119,11 +119,9 @@ class _Rows:
 
     def bin_totals(self, w: Array) -> tuple[Array, Array, Array]:
         """(15,) each: the weight of the rows of a bin, and the weighted sums of their confidence and of those right."""
-        return (
-            np.bincount(self._bins, w, BINS),
-            np.bincount(self._bins, w * self._confidence, BINS),
-            np.bincount(self._bins, w * self._right, BINS),
-        )
+        each = [np.bincount(self._bins, values, BINS) for values in (w, w * self._confidence, w * self._right)]
+        total, confidence, right = np.array(each, np.float64)
+        return total, confidence, right
 
     def roc_auc(self, w: Array) -> float:
         areas = np.array([ranks.area(w) for ranks in self._ranks])

@@ -24,9 +24,7 @@ def metrics(
 
     weights : (M,) of the rows, of any scale; None for equal weights.
     """
-    if weights is not None:
-        given = check_weights(weights, len(y), fewest=0)
-        weights = WeightTotals.of(given).unit("relative").of(given)
+    weights = None if weights is None else relative_weights(weights, len(y))
     fitted, threads = fitted_model(model), threads_of(model)
     predicted, truth = fitted.means(X, threads), y.reshape(len(y), -1)
     quantiles = None if fitted.posterior is None else _quantiles(fitted, X, threads)
@@ -34,6 +32,12 @@ def metrics(
         name: metrics_of(truth[:, j], predicted[:, j], None if quantiles is None else quantiles[:, :, j], weights, seed)
         for j, name in enumerate(targets)
     }
+
+
+def relative_weights(weights: Array, n_rows: int) -> Array:
+    """Checked weights (M,) of rows, divided by their mean."""
+    given = check_weights(weights, n_rows, fewest=0)
+    return WeightTotals.of(given).unit("relative").of(given)
 
 
 def metrics_of(

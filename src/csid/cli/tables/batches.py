@@ -20,6 +20,7 @@ from csid.cli.tables.text_stream import text_stream
 from csid.cli.tables.workbook import is_workbook, sheet_columns
 
 _BATCH_ROWS = 1 << 16
+_CATEGORY = {b"csid": b"category"}
 UNNAMED = " (unnamed)"
 """Ends the name that a column without a name is given."""
 
@@ -93,7 +94,16 @@ def _typed(batches: Iterator[pa.RecordBatch], schema: pa.Schema, reading: Readin
     words = pa.array(reading.missing, pa.string())
     for batch in chain([empty], batches):
         columns = [_plain(batch.column(name), words) for name in schema.names]
-        yield pa.RecordBatch.from_arrays(columns, schema.names)
+        fields = [
+            pa.field(field.name, column.type, metadata=_CATEGORY if pa.types.is_dictionary(field.type) else None)
+            for field, column in zip(schema, columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def is_category(table: pa.Table, name: str) -> bool:
+    """Whether a column was a category in its file, as Parquet and Arrow files of pandas and polars have them."""
+    return bool(table.schema.field(name).metadata == _CATEGORY)
 
 
 def _plain(column: pa.Array, missing: pa.Array) -> pa.Array:
