@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from csid.estimators import bayesian
+from csid.estimators import sampling
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """What the examples take for granted: a folder of flats, and functions and iterators that yield rows."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(bayesian._PLANS, "default", bayesian._PLANS["fast"])
+    monkeypatch.setitem(sampling._PLANS, "default", sampling._PLANS["fast"])
     rng = np.random.default_rng(1)
     flats = pd.DataFrame({"size": rng.uniform(20, 150, 300), "age": rng.uniform(0, 100, 300)})
     flats["district"] = pd.Categorical(rng.choice(["harbour", "hillside", "mills"], 300))

@@ -421,9 +421,9 @@ def test_tune_needs_as_many_groups_as_folds(csid: Run, flats: Path) -> None:
 
 
 def test_the_demo_shows_what_a_user_would_type(csid: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from csid.estimators import bayesian
+    from csid.estimators import sampling
 
-    monkeypatch.setattr(bayesian, "_PLANS", {"default": bayesian._PLANS["fast"]._replace(burn=20, draws=10)})
+    monkeypatch.setattr(sampling, "_PLANS", {"default": sampling._PLANS["fast"]._replace(burn=20, draws=10)})
     ended = csid("demo", "--folder", "here")
     assert ended.code == 0
     typed = re.findall(r"^\$ csid (\w+)", ended.out, re.MULTILINE)

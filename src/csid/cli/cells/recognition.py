@@ -99,10 +99,10 @@ class _Text:
         return Recognised(best.type, best.format, pc.take(best.values, indices), best.remark)
 
     def _candidates(self, mark: str | None, options: CellOptions) -> Iterator[_Candidate]:
+        if self._may_be_number:  # before truth values, as 0 and 1 are both
+            yield self._number(mark, options.decimal is not None)
         if self._may_be(truth_values):
             yield _Candidate("boolean", CellFormat(), truth_values(self._distinct), "")
-        if self._may_be_number:
-            yield self._number(mark, options.decimal is not None)
         if self._may_be(lambda texts: pc.coalesce(dates.dates(texts, True), dates.dates(texts, False))):
             yield self._date(options.day_first)
         if self._may_be(dates.times):
