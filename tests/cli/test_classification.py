@@ -431,6 +431,20 @@ def test_very_many_classes(csid: Run, tmp_path: Path) -> None:
     assert "--json has the effects on the other 30 outputs." in shown
 
 
+def test_a_file_says_how_its_labels_are_read(model: Path) -> None:
+    from csid.model_file import container
+
+    header, arrays = container.read(model)
+    entries = dict(header.entries)
+    assert entries["schema"]["labels"] == "text"
+    entries["schema"] = {**entries["schema"], "labels": "number"}
+    container.write(model, entries, arrays)
+    with pytest.raises(
+        library.ModelFileError, match=r"schema.labels is 'number', but the model has labels of type 'text'"
+    ):
+        library.load(model)
+
+
 def test_a_model_fitted_in_python_is_read_by_its_labels(csid: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": rng.normal(size=80)})

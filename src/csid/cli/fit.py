@@ -63,7 +63,7 @@ def run(
     terminal = execution.display.terminal()
     inputs = (data, execution.display.config)
     path = check_output(written.output or default_model_path(data), Kind.model, inputs, written.force)
-    file = TrainingFile(data, target, model.task, columns, text)
+    file = TrainingFile(data, target, columns, text, model.task)
     streamed = is_large(data) if out_of_core is None else out_of_core
     training: Training[LabelledRows] | Training[FileRows]
     training = read_out_of_core(file) if streamed else read_in_memory(file)

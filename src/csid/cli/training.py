@@ -27,9 +27,9 @@ class TrainingFile(NamedTuple):
 
     data: str
     targets: Sequence[str]
-    task: TaskName
     columns: ColumnOptions
     text: TextFormat
+    task: TaskName = TaskName.auto
 
     @property
     def reading(self) -> Reading:

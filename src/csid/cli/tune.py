@@ -60,7 +60,7 @@ def run(
     check_output(study_path, Kind.trials, inputs, option="--study")
     if study_path.resolve() == path.resolve():
         raise UsageError(f"--study {study_path} is also the model file: name another file.")
-    training = read_in_memory(TrainingFile(data, target, search.task, columns, text))
+    training = read_in_memory(TrainingFile(data, target, columns, text, search.task))
     rows, task = training.rows, training.task
     loss = task.loss(rows)
     terminal.note_table(training.title, training.columns)

@@ -260,7 +260,8 @@ def _schema(header: Section, encoding: Encoding, outputs: int, classes: ClassTar
         raise section.wrong("targets", f"are {len(schema.targets)}, but the model has {expected} outputs")
     label_type = None if classes is None else label_type_of(classes.labels)
     if schema.labels != label_type:
-        raise section.wrong("labels", f"is {schema.labels!r}, but the model has labels of type {label_type!r}")
+        found = "has no classes" if label_type is None else f"has labels of type {label_type!r}"
+        raise section.wrong("labels", f"is {schema.labels!r}, but the model {found}")
     names = [mode.name for mode in encoding.modes]
     if header.flag("has_names") and [column.name for column in schema.columns] != names:
         raise section.wrong("columns", "are not the predictors of the model")
