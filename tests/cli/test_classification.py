@@ -318,8 +318,8 @@ def test_streamed_rows_give_classes_too(
 
 def test_a_holdout_has_rows_of_each_class_and_leaves_some() -> None:
     labels = np.array(["a"] * 50 + ["b"] * 9 + ["c"], object)
-    train, test = LabelledRows(table(60), labels, None, None).split(0.2, 0, by_class=True)
-    assert {label: int((test.y == label).sum()) for label in "abc"} == {"a": 10, "b": 2, "c": 0}
+    train, test = LabelledRows(table(60), labels, None, None).split(0.6, 0, by_class=True)
+    assert {label: int((test.y == label).sum()) for label in "abc"} == {"a": 30, "b": 5, "c": 0}
     assert len(train.y) + len(test.y) == 60
 
 
@@ -355,6 +355,15 @@ def test_strict_refuses_odd_labels(csid: Run, tmp_path: Path) -> None:
     refused = csid("fit", "d.csv", "--target", "y", "--strict", *FAST)
     assert refused.code == Exit.DATA
     assert "'-' in row 41" in refused.notes
+
+
+def test_few_odd_labels_are_classes_where_numbers_are_asked_to_be(csid: Run, tmp_path: Path) -> None:
+    labels_file(tmp_path / "d.csv", ["1", "2", "3"] * 20 + ["x"] * 2 + ["-"])
+    assert csid("fit", "d.csv", "--target", "y", "--task", "classification", *FAST).code == 0
+    assert library.load(tmp_path / "d.csid").classes_.tolist() == ["-", "1", "2", "3", "x"]
+    labels_file(tmp_path / "d.csv", ["1", "2", "3"] * 20 + ["-"])
+    assert csid("fit", "d.csv", "--target", "y", "--task", "classification", *FAST).code == 0
+    assert library.load(tmp_path / "d.csid").classes_.tolist() == [1, 2, 3]
 
 
 def test_tune_minimises_the_log_loss(csid: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,7 +444,7 @@ def test_a_file_says_how_its_labels_are_read(model: Path) -> None:
     from csid.model_file import container
 
     header, arrays = container.read(model)
-    entries = dict(header.entries)
+    entries = {name: value for name, value in header.entries.items() if name != "sha256"}
     assert entries["schema"]["labels"] == "text"
     entries["schema"] = {**entries["schema"], "labels": "number"}
     container.write(model, entries, arrays)

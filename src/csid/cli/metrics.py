@@ -33,5 +33,5 @@ def metric_rows(metrics: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def metric_values(found: dict[str, Any]) -> dict[str, float]:
-    """The values of the metrics of a target, by name."""
-    return {name: metric["value"] for name, metric in found.items() if name in _LABELS}
+    """The values of the metrics of a target, for a line of a table."""
+    return {_LABELS[name]: metric["value"] for name, metric in found.items() if name in _LABELS}
