@@ -53,7 +53,13 @@ def test_odd_targets_get_a_remark() -> None:
     X, _ = _rows()
     assert "the target 'y' has the same value in all rows, 2, and so has" in remarks(X, np.full(ROWS, 2.0))[0]
     (found,) = remarks(X, pd.Series(np.arange(ROWS) % 2, name="sold"))
-    assert "the target 'sold' has two values, 0 and 1: this is classification, which csid does not do yet" in found
+    assert "the target 'sold' has two values, 0 and 1. It is fitted as a number" in found
+    assert "use BayesianCSIDClassifier (on the command line --task classification)" in found
+    (found,) = remarks(X, pd.Series(np.arange(ROWS) % 6, name="grade"))
+    assert "'grade' has 6 different whole numbers, and is fitted as a number" in found
+    assert "--task classification" in found
+    assert remarks(X, np.arange(ROWS) % 30) == []
+    assert remarks(X, np.arange(ROWS) % 6 / 2.0) == []
     both = remarks(X, np.stack([np.zeros(ROWS), np.arange(ROWS) ** 2], axis=1))
     assert len(both) == 1
     assert "'y1'" in both[0]
@@ -71,10 +77,37 @@ def test_all_that_gets_a_remark_can_be_fitted() -> None:
         assert np.isfinite(CSIDRegressor(rank=1, max_iter=2, random_state=0).fit(X, y).predict(X)).all()
 
 
+CLASSES: dict[str, tuple[Any, list[str]]] = {
+    "ordinary": (["yes", "no"] * 30, []),
+    "a single row": (["yes", "no", "maybe"] + ["no"] * 57, ["has 2 classes of a single row ('yes', 'maybe')"]),
+    "spellings": (["yes", "no", "No "] * 20, ["'no' (20), 'No ' (20) differ only in case or blanks"]),
+    "booleans": ([True] + [False] * 59, ["has a class of a single row (True)"]),
+}
+
+
+@pytest.mark.parametrize("what", CLASSES)
+def test_classes_get_their_own_remarks(what: str) -> None:
+    labels, expected = CLASSES[what]
+    X, _ = _rows()
+    for y in (pd.Series(labels, name="t"), pl.Series("t", labels), pd.Series(labels, name="t").astype("category")):
+        found = remarks(X, y)
+        assert len(found) == len(expected)
+        assert all(part in remark and "the target 't'" in remark for part, remark in zip(expected, found, strict=True))
+
+
+def test_a_predictor_that_tells_the_class_gets_a_remark() -> None:
+    labels = np.array(["x", "y", "z"] * 20)
+    for leak in (np.char.upper(labels), np.tile([3.0, 1.0, 2.0], 20), np.where(np.arange(60) < 9, None, labels)):
+        X, _ = _rows(leak=leak)
+        assert remarks(X, labels) == [
+            "column 'leak' repeats the target 'y' (its values tell the class): leave it out, if it is not known for "
+            "new rows."
+        ]
+    assert remarks(_rows(near=np.where(np.arange(60) == 0, "y", labels))[0], labels) == []
+
+
 def test_words_as_targets_are_classification() -> None:
     X, _ = _rows()
-    with pytest.raises(
-        ValueError, match=r"Unknown label type. Predicting classes is classification, which csid does not"
-    ):
+    with pytest.raises(ValueError, match=r"Unknown label type. To predict classes, use BayesianCSIDClassifier"):
         CSIDRegressor().fit(X, np.array(["yes", "no"] * 30))
     assert "remarks" in csid.__all__

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.conftest import table
-from csid.cli.columns import first_non_number, known_targets, numbers, predictors
+from csid.cli.columns import first_non_number, numbers, predictors
 from csid.cli.errors import DataError
 from csid.cli.options import ColumnOptions
 from csid.cli.schema_inference import infer
+from csid.cli.targets import known_targets
+from csid.fitted.schema import Schema
 
 
 def test_predictors_are_numbers_text_and_booleans() -> None:
@@ -35,8 +37,8 @@ def test_targets_must_be_numeric() -> None:
 
 
 def test_rows_without_one_of_the_targets_are_unknown() -> None:
-    y, known = known_targets(pa.table({"a": [1, None, 3], "b": [4, 5, 6]}), ["a", "b"])
-    assert y.shape == (3, 2)
+    y, known = known_targets(pa.table({"a": [1, None, 3], "b": [4, 5, 6]}), Schema((), ("a", "b"), ()))
+    assert y.tolist() == [[1.0, 4.0], [3.0, 6.0]]
     assert known.tolist() == [0, 2]
 
 

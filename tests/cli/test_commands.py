@@ -217,18 +217,19 @@ def test_very_many_notes_are_cut_short(csid: Run, tmp_path: Path) -> None:
         rows = rows.append_column(f"same {at}", pa.array([at] * 60))
     (tmp_path / "many.csv").write_bytes(as_csv(rows))
     ended = csid("fit", "many.csv", "--target", "rent", "--estimator", "als", "--set", "max_iter=2")
-    assert "Column 'same 19' has the same value" in ended.notes
-    assert "Column 'same 20' has the same value" not in ended.notes
-    assert "… and 10 more such notes." in ended.notes
+    assert "Column 'same 18' has the same value" in ended.notes
+    assert "Column 'same 19' has the same value" not in ended.notes
+    assert "… and 11 more such notes." in ended.notes
 
 
 @pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
-def test_classes_as_targets_are_refused(where: str, csid: Run, flats: Path) -> None:
-    refused = csid("fit", flats, where, "--target", "town")
-    assert refused.code == Exit.DATA
-    assert "'town' must be numeric, but row 1 holds 'Kehl, Rhein'. Predicting its 3 different values" in refused.notes
-    assert "is classification, which csid does not do yet. Choose a numeric --target" in refused.notes
-    assert "is classification" in csid("fit", flats, where, "--target", "lift").notes
+def test_classes_are_no_targets_of_regression(where: str, csid: Run, flats: Path) -> None:
+    for targets in (["town", "--task", "regression"], ["town", "--target", "rent"]):
+        refused = csid("fit", flats, where, "--target", *targets)
+        assert refused.code == Exit.DATA
+        assert "'town' must be numeric, but row 1 holds 'Kehl, Rhein'. Texts and truth values are" in refused.notes
+        assert "use --task classification, with one --target" in refused.notes
+    assert "use --task classification" in csid("fit", flats, where, "--target", "lift", "--task", "regression").notes
 
 
 def test_no_rows_give_no_predictions(csid: Run, model: Path, tmp_path: Path) -> None:
@@ -420,9 +421,9 @@ def test_tune_needs_as_many_groups_as_folds(csid: Run, flats: Path) -> None:
 
 
 def test_the_demo_shows_what_a_user_would_type(csid: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from csid.estimators import bayesian
+    from csid.estimators import sampling
 
-    monkeypatch.setattr(bayesian, "_PLANS", {"default": bayesian._PLANS["fast"]._replace(burn=20, draws=10)})
+    monkeypatch.setattr(sampling, "_PLANS", {"default": sampling._PLANS["fast"]._replace(burn=20, draws=10)})
     ended = csid("demo", "--folder", "here")
     assert ended.code == 0
     typed = re.findall(r"^\$ csid (\w+)", ended.out, re.MULTILINE)
@@ -485,7 +486,10 @@ WRONG: dict[str, tuple[list[str], Exit]] = {
         Exit.USAGE,
     ),
     "'rank' parameter": (["fit", "flats.csv", "--target", "rent", "--set", "rank=many"], Exit.DATA),
-    "'id' must be numeric, but row 1 holds 'flat 0'": (["fit", "flats.csv", "--target", "id"], Exit.DATA),
+    "'id' holds 200 different texts in 200 rows, too few rows of each": (
+        ["fit", "flats.csv", "--target", "id"],
+        Exit.DATA,
+    ),
     "no such file (nope.csv)": (["fit", "nope.csv", "--target", "y"], Exit.FILES),
     "nope.csid": (["info", "nope.csid"], Exit.FILES),
     "flats.csv is not a": (["info", "flats.csv"], Exit.MODEL),

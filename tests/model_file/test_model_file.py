@@ -490,6 +490,7 @@ def test_contradictory_files_are_refused(message: str, tmp_path: Path) -> None:
     [
         (Schema((), ("y", "z"), ()), "schema.targets are 2, but the model has 1 outputs"),
         (Schema((), ("y",), ()), "schema.columns are not the predictors of the model"),
+        (Schema((), ("y",), (), labels="text"), "schema.labels is 'text', but the model has no classes"),
     ],
 )
 def test_a_schema_is_of_the_model(schema: Schema, message: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from csid.cli.printable import printable
 from csid.cli.signals import Interrupts
 
 app = typer.Typer(
-    help="Canonical system identification: interpretable regression on tables.",
+    help="Canonical system identification: interpretable regression and classification on tables.",
     epilog="Exit codes: 0 success, 1 unexpected error, 2 usage, 3 data, 4 model file, 5 file system, "
     "130 interrupted, 143 terminated.",
     no_args_is_help=True,

@@ -1,4 +1,4 @@
-"""Take the columns that an estimator reads out of a table: predictors, targets and weights."""
+"""Take the columns that an estimator reads out of a table: predictors, and numbers such as weights."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,6 @@ from csid.fitted.schema import CellFormat, Schema
 
 Array = NDArray[np.float64]
 
-_MOST_CLASSES = 10
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
@@ -45,24 +44,24 @@ def categorical_names(schema: Schema) -> list[str]:
     return [column.name for column in schema.columns if column.kind == "category"]
 
 
-def with_numbers(
-    table: pa.Table, formats: Mapping[str, CellFormat], odd: OddCells | None = None, first_row: int = 0
+def with_types(
+    table: pa.Table, schema: Schema, formats: Mapping[str, CellFormat], odd: OddCells | None = None, first_row: int = 0
 ) -> pa.Table:
-    """A table whose targets and weights are read as numbers; a column without any is left for `numbers` to refuse."""
+    """A table whose targets and weights are read by their formats; a column of which no cell can be read is left as is.
+
+    It is refused when its values are needed.
+    """
     for name, written in formats.items():
-        read = read_cells(table[name], "number", written)
+        kind = schema.labels or "number" if name in schema.targets else "number"
+        read = read_cells(table[name], kind, written)
         if read.null_count == len(read):
             continue
         if odd is not None:
-            odd.add(name, "number", written, table[name], read, first_row)
+            odd.add(name, kind, written, table[name], read, first_row)
+        if schema.normalise_text and kind == "text":
+            read = normalised_texts(read)
         table = table.set_column(table.column_names.index(name), name, read)
     return table
-
-
-def known_targets(table: pa.Table, names: Sequence[str]) -> tuple[Array, NDArray[np.intp]]:
-    """Targets (M, K), NaN where missing, and the rows that have all of them."""
-    y = np.stack([numbers(table, name, "target") for name in names], axis=1)
-    return y, np.flatnonzero(~np.isnan(y).any(axis=1))
 
 
 def numbers(table: pa.Table, name: str, role: str) -> Array:
@@ -74,7 +73,7 @@ def numbers(table: pa.Table, name: str, role: str) -> Array:
         n_numbers, row, value = first_non_number(column)
         may_be_classes = role == "target" and (is_text(column.type) or pa.types.is_boolean(column.type))
         if may_be_classes and 2 * n_numbers < len(column) - column.null_count:
-            advice = _classification(column)
+            advice = "Texts and truth values are classes: use --task classification, with one --target."
         else:
             advice = f"If {value!r} means a missing value, use --missing {shlex.quote(str(value))}."
         raise DataError(f"the {role} {name!r} must be numeric, but row {row + 1:,} holds {value!r}. {advice}")
@@ -101,16 +100,6 @@ def first_non_number(column: pa.ChunkedArray) -> NonNumber:
     if row < 0:
         row = pc.index(known, pa.scalar(True)).as_py()
     return NonNumber(n_numbers, row, column[row].as_py())
-
-
-def _classification(column: pa.ChunkedArray) -> str:
-    """What to do about a target of words or truth values."""
-    classes = sorted(pc.unique(column).drop_null().to_pylist())
-    listed = f" ({', '.join(map(repr, classes))})" if len(classes) <= _MOST_CLASSES else ""
-    return (
-        f"Predicting its {len(classes):,} different values{listed} is classification, which csid does not do yet. "
-        "Choose a numeric --target; of two classes, write 0 and 1 in their place to predict the probability of 1."
-    )
 
 
 def _ordered(values: pa.ChunkedArray, order: Sequence[str]) -> pa.Array:

@@ -70,7 +70,7 @@ def described(error: Exception) -> tuple[Exit, str]:
         return Exit.DATA, "not enough memory: fit with --out-of-core, or use fewer rows or columns."
     if isinstance(error, OSError):
         return Exit.FILES, _file_message(error)
-    if isinstance(error, ImportError):
+    if isinstance(error, ImportError | NotImplementedError):
         return Exit.USAGE, str(error)
     if isinstance(error, ValueError | TypeError | ArithmeticError):
         return Exit.DATA, str(error)

@@ -1,26 +1,21 @@
-"""The estimator that the options ask for, and its fit."""
+"""The estimator that the options and the task ask for, and its fit."""
 
 import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from csid.cli.console import Terminal
 from csid.cli.errors import UsageError
 from csid.cli.options import Execution
+from csid.cli.tasks import Estimator, Task
 
 if TYPE_CHECKING:
-    from csid import BayesianCSIDRegressor, CSIDRegressor
     from csid.cli.file_rows import FileRows
     from csid.cli.labelled_rows import LabelledRows
     from csid.fitted.schema import Schema
-
-
-class Estimator(StrEnum):
-    bayesian = "bayesian"
-    als = "als"
 
 
 class Effort(StrEnum):
@@ -29,22 +24,28 @@ class Effort(StrEnum):
     best = "best"
 
 
+class Wish(NamedTuple):
+    """The estimator that a command line asks for."""
+
+    task: Task
+    estimator: Estimator
+    effort: Effort
+
+
 def make(
-    estimator: Estimator,
-    effort: Effort,
+    wish: Wish,
     schema: "Schema",
     execution: Execution,
     parameters: Sequence[str] = (),
     ordinal: Sequence[str] | None = None,
     progress: bool = False,
     counts: bool = False,
-) -> "CSIDRegressor | BayesianCSIDRegressor":
+) -> Any:
     """An estimator to fit.
 
     parameters : `name=value` of --set; ordinal : of --ordinal.
     progress : whether its fit shows a progress bar; counts : whether sample weights are counts.
     """
-    from csid import BayesianCSIDRegressor, CSIDRegressor
     from csid.cli.columns import categorical_names
     from csid.cli.whole_numbers import kept_numbers
 
@@ -55,11 +56,9 @@ def make(
         "verbose": int(progress),
         "weights": "counts" if counts else "relative",
     }
-    model: CSIDRegressor | BayesianCSIDRegressor
-    if estimator == Estimator.als:
-        model = CSIDRegressor(**common)
-    else:
-        model = BayesianCSIDRegressor(effort=effort.value, **common)
+    model = _class_of(wish)(**common)
+    if wish.estimator == Estimator.bayesian:
+        model.set_params(effort=wish.effort.value)
         kept = kept_numbers(schema, ordinal or [])
         if kept:
             model.set_params(whole_numbers=dict.fromkeys(kept, "number"))
@@ -75,8 +74,20 @@ def make(
     return model
 
 
+def _class_of(wish: Wish) -> Any:
+    import csid
+
+    found = getattr(csid, wish.task.estimators[wish.estimator], None)
+    if found is None:
+        raise UsageError(
+            f"--estimator {wish.estimator.value} does not support {wish.task.name.value}: leave it out, or use --task "
+            "regression."
+        )
+    return found
+
+
 def fit(
-    model: "CSIDRegressor | BayesianCSIDRegressor",
+    model: Any,
     rows: "LabelledRows | FileRows",
     schema: "Schema",
     terminal: Terminal | None = None,

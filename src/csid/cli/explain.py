@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BAR = 30
+_MOST_TABLES = 10
 
 
 class MainEffects(NamedTuple):
     """How the mean prediction varies with each predictor alone.
 
-    names : of the N predictors; order : of these by `std`, averaged over the K targets, the largest first.
+    names : of the N predictors; order : of these by `std`, averaged over the K outputs, the largest first.
     effects : N of (I_n, K), the mean prediction at each level; std : (N, K) their standard deviations.
     """
 
@@ -35,17 +36,23 @@ def run(
     ] = None,
     display: options.Display,
 ) -> None:
-    """Rank the predictors of MODEL by their main effects: how the mean prediction varies with each alone."""
+    """Rank the predictors of MODEL by their main effects: how the mean prediction varies with each alone.
+
+    Of classes, by their effects on the latent value of each class.
+    """
     import numpy as np
 
     from csid import identifiability, load
     from csid.cli.model_schema import schema_of
+    from csid.cli.tasks import task_of
     from csid.explain.effects import effect_deviations, main_effects
 
     terminal = display.terminal()
     estimator = load(model)
     fitted = estimator.fitted_
-    targets, names = schema_of(fitted).targets, fitted.names
+    task, names = task_of(fitted), fitted.names
+    target_names = schema_of(fitted).targets
+    outputs = task.outputs(estimator, target_names)
     unknown = [name for name in predictor or [] if name not in names]
     if unknown:
         raise UsageError(f"--predictor {unknown[0]}: no such predictor. They are {', '.join(map(repr, names))}.")
@@ -55,13 +62,16 @@ def run(
     importances, levels = estimator.feature_importances_, estimator.levels_
     document: dict[str, Any] = {
         "model": str(model),
+        "targets": list(target_names),
+        "outputs": list(outputs),
+        "explained": task.explained,
         "predictors": [
             {
                 "predictor": names[n],
                 "importance": float(importances[n]),
                 "levels": levels[names[n]],
-                "effect_std": dict(zip(targets, std[n].tolist(), strict=True)),
-                "effect": {target: found.effects[n][:, j].tolist() for j, target in enumerate(targets)},
+                "effect_std": dict(zip(outputs, std[n].tolist(), strict=True)),
+                "effect": {output: found.effects[n][:, j].tolist() for j, output in enumerate(outputs)},
             }
             for n in order
         ],
@@ -69,19 +79,23 @@ def run(
     if fitted.posterior is None:  # a mean over posterior draws has no unique factors
         document["identifiability"] = str(identifiability(estimator))
     terminal.result(document)
-    for j, target in enumerate(targets):
-        terminal.table(
-            f"Main effects on {target}: how the mean prediction varies with each predictor alone", _ranked(found, j)
-        )
+    for j, output in enumerate(outputs[:_MOST_TABLES]):
+        on = output if outputs == target_names else f"{', '.join(target_names)} = {output}"
+        title = f"Main effects on {on}: how the mean {task.explained} varies with each predictor alone"
+        terminal.table(title, _ranked(found, j))
+    if len(outputs) > _MOST_TABLES:
+        terminal.say(f"--json has the effects on the other {len(outputs) - _MOST_TABLES} outputs.")
     for name in predictor or []:
-        rows = _by_level(name, levels[name], targets, found.effects[names.index(name)])
-        terminal.table(f"Mean prediction at each level of {name}", rows)
+        rows = _by_level(name, levels[name], outputs[:_MOST_TABLES], found.effects[names.index(name)])
+        terminal.table(f"Mean {task.explained} at each level of {name}", rows)
+    if task.about_effects:
+        terminal.say(task.about_effects)
     if "identifiability" in document:
         terminal.say(document["identifiability"])
 
 
 def _ranked(found: MainEffects, j: int) -> list[dict[str, Any]]:
-    """A line for each predictor and its effect on target j."""
+    """A line for each predictor and its effect on output j."""
     largest = max(float(found.std[:, j].max()), 1e-300)
     return [
         {
@@ -96,11 +110,11 @@ def _ranked(found: MainEffects, j: int) -> list[dict[str, Any]]:
 
 
 def _by_level(
-    name: str, levels: list[Any], targets: tuple[str, ...], effect: "NDArray[np.float64]"
+    name: str, levels: list[Any], outputs: tuple[str, ...], effect: "NDArray[np.float64]"
 ) -> list[dict[str, Any]]:
     """A line for each level of a predictor."""
     return [
         {name: "missing" if level is None else level}
-        | {target: float(effect[i, j]) for j, target in enumerate(targets)}
+        | {output: float(effect[i, j]) for j, output in enumerate(outputs)}
         for i, level in enumerate(levels)
     ]

@@ -7,9 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from csid.cli.cells import OddCells
-from csid.cli.columns import Array, known_targets, numbers, predictors, with_numbers
+from csid.cli.columns import Array, numbers, predictors, with_types
 from csid.cli.errors import DataError, UsageError
 from csid.cli.tables import Reading, parts
+from csid.cli.targets import known_targets
 from csid.data.out_of_core import Batch, RowBatches
 from csid.fitted.schema import Schema
 
@@ -27,20 +28,20 @@ class FileRows(RowBatches):
         self.odd.clear()
         first_row = 0
         for number, table in enumerate(self._parts([column.name for column in self.schema.columns])):
-            table = with_numbers(table, self.schema.formats, self.odd, first_row)
+            table = with_types(table, self.schema, self.schema.formats, self.odd, first_row)
             X = predictors(table, self.schema, self.odd, first_row)
-            y, known = known_targets(table, self.schema.targets)
+            y, known = known_targets(table, self.schema)
             weights = self._weights(table)
-            first_row += len(y)
-            if len(known) < len(y):
-                X, y, weights = X.take(known), y[known], None if weights is None else weights[known]
-            yield Batch(X, y[:, 0] if y.shape[1] == 1 else y, weights, f"{self.data}, part {number + 1}")
+            first_row += table.num_rows
+            if len(known) < table.num_rows:
+                X, weights = X.take(known), None if weights is None else weights[known]
+            yield Batch(X, y, weights, f"{self.data}, part {number + 1}")
         self.odd.refuse_columns_of_text()
 
     def counts(self) -> Iterator[tuple[int, Any]]:
         for table in self._parts([]):
-            table = with_numbers(table, self.schema.formats)
-            _, known = known_targets(table, self.schema.targets)
+            table = with_types(table, self.schema, self.schema.formats)
+            _, known = known_targets(table, self.schema)
             weights = self._weights(table)
             yield len(known), None if weights is None else weights[known]
 

@@ -15,6 +15,7 @@ def run(*, model: options.Model, display: options.Display) -> None:
     from csid import load
     from csid.cli.fit_summary import summary
     from csid.cli.model_schema import schema_of
+    from csid.cli.tasks import task_of
     from csid.model_file import read
 
     terminal = display.terminal()
@@ -25,6 +26,7 @@ def run(*, model: options.Model, display: options.Display) -> None:
     predictors = _predictors(fitted, schema)
     document: dict[str, Any] = {
         "model": str(model),
+        "task": task_of(fitted).name.value,
         "estimator": fitted.estimator,
         "targets": list(schema.targets),
         "rows": fitted.n_samples,
@@ -34,7 +36,7 @@ def run(*, model: options.Model, display: options.Display) -> None:
         "csid": header.entries["csid"],
         "protocol": header.entries["protocol"],
         "bytes": model.stat().st_size,
-        "training": {"sweeps": fitted.n_iter, **summary(estimator)},
+        "training": {"sweeps": fitted.n_iter, **summary(estimator, schema.targets)},
         "parameters": dict(header.section("parameters").entries),
         "missing": list(schema.missing),
         "ignored": list(schema.ignored),

@@ -2,7 +2,19 @@
 
 from typing import Any
 
-_LABELS = {"rmse": "RMSE", "mae": "MAE", "r2": "R²", "coverage": "coverage of 90 % intervals", "crps": "CRPS"}
+_LABELS = {
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "r2": "R²",
+    "coverage": "coverage of 90 % intervals",
+    "crps": "CRPS",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "calibration_error": "expected calibration error",
+    "roc_auc": "ROC AUC",
+}
 
 
 def metric_rows(metrics: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -16,5 +28,10 @@ def metric_rows(metrics: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
         }
         for target, found in metrics.items()
         for name, metric in found.items()
-        if isinstance(metric, dict)
+        if name in _LABELS
     ]
+
+
+def metric_values(found: dict[str, Any]) -> dict[str, float]:
+    """The values of the metrics of a target, for a line of a table."""
+    return {_LABELS[name]: metric["value"] for name, metric in found.items() if name in _LABELS}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from csid.cli.options import CellOptions
 from csid.cli.tables import MISSING
 from csid.encoding import Mode, OrdinalMode
 from csid.fitted.model import FittedModel
-from csid.fitted.schema import CellFormat, ColumnSchema, Schema, Type
+from csid.fitted.schema import CellFormat, ColumnSchema, Schema, Type, default_targets, label_type_of
 
 
 def schema_of(fitted: FittedModel, missing: Sequence[str] = (), cells: CellOptions | None = None) -> Schema:
@@ -17,12 +18,25 @@ def schema_of(fitted: FittedModel, missing: Sequence[str] = (), cells: CellOptio
 
     missing, cells : replace what the schema has, if given.
     """
-    schema = fitted.schema or Schema(tuple(map(_column, fitted.encoding.modes)), fitted.target_names, MISSING)
+    schema = fitted.schema or _of_names(fitted)
     if cells is not None:
         columns = tuple(replace(column, format=_as_asked(column.format, cells)) for column in schema.columns)
         formats = {name: _as_asked(written, cells) for name, written in schema.formats.items()}
         schema = replace(schema, columns=columns, formats=formats)
     return replace(schema, missing=tuple(missing) or schema.missing)
+
+
+def known_labels(fitted: FittedModel) -> list[Any] | None:
+    """The labels of a classifier; None for other models."""
+    return None if fitted.classes is None else fitted.classes.labels.tolist()
+
+
+def _of_names(fitted: FittedModel) -> Schema:
+    columns = tuple(map(_column, fitted.encoding.modes))
+    if fitted.classes is None:
+        return Schema(columns, fitted.target_names, MISSING)
+    target = fitted.columns.targets or default_targets(1)
+    return Schema(columns, target, MISSING, labels=label_type_of(fitted.classes.labels))
 
 
 def _column(mode: Mode) -> ColumnSchema:

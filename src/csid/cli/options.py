@@ -8,6 +8,7 @@ import typer
 
 from csid.cli.config_file import apply_config
 from csid.cli.console import Terminal
+from csid.cli.tasks.task import TaskName
 
 Data = Annotated[
     str,
@@ -18,6 +19,12 @@ Data = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(help="Model file written by csid fit.")]
 Target = Annotated[list[str], typer.Option(help="Column to predict. May be repeated.")]
+Task = Annotated[
+    TaskName,
+    typer.Option(
+        help="regression: targets are numbers; classification: the target holds classes; auto: the target decides."
+    ),
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,14 +1,13 @@
 """csid predict: predictions for the rows of a file, read and written part by part."""
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
 from csid.cli import options
 from csid.cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from csid import BayesianCSIDRegressor, CSIDRegressor
+from csid.cli.output_columns import OutputColumns
+from csid.cli.tasks import task_of
 
 
 class TableOutput(NamedTuple):
@@ -23,21 +22,6 @@ class TableOutput(NamedTuple):
         ),
     ] = "-"
     force: options.Force = False
-
-
-class OutputColumns(NamedTuple):
-    """Which columns are written beside the predictions."""
-
-    interval: Annotated[
-        float | None,
-        typer.Option(help="Also write the bounds of predictive intervals of this probability.", min=0.0, max=1.0),
-    ] = None
-    std: Annotated[
-        bool, typer.Option("--std", help="Also write the standard deviation of the predictive distribution.")
-    ] = False
-    keep: Annotated[
-        list[str] | None, typer.Option(help="Columns of DATA to copy, separated by commas; 'all' copies all of them.")
-    ] = None
 
 
 def run(
@@ -79,8 +63,10 @@ def run(
             f"{model} was fitted by least squares and has no predictive distribution. "
             "For intervals, fit with --estimator bayesian."
         )
+    task = task_of(estimator.fitted_)
+    task.check_wanted(wanted)
     schema = schema_of(estimator.fitted_, options.missing_values(new_rows.missing), text.cells)
-    kept = options.split_by_commas(wanted.keep)
+    kept = wanted.kept
     names = [column.name for column in schema.columns]
     odd = OddCells(text.cells.strict)
     reading = Reading(
@@ -101,47 +87,19 @@ def run(
     )
     unseen, absent = UnseenCounter(estimator.encoding_), set(names)
     with bar, writer(output) as write:
-        task = bar.add_task("", total=None)
+        rows_done = bar.add_task("", total=None)
         for part in parts(data, reading):
             columns = {name: part[name] for name in part.column_names if kept == ["all"] or name in kept}
             X = predictors(part, schema, odd, unseen.n_rows)
             odd.refuse_unreadable()
-            columns |= _predicted(estimator, X, schema.targets, wanted)
+            columns |= task.predicted(estimator, X, schema.targets, wanted, tuple(columns))
             write(pa.table(columns))
             unseen.update(X, part.num_rows)
             absent -= set(part.column_names)
-            bar.update(task, completed=unseen.n_rows)
+            bar.update(rows_done, completed=unseen.n_rows)
     terminal.note_all(odd.notes())
     unknown = note_unseen(terminal, [name for name in names if name in absent], unseen.found())
     rows = unseen.n_rows
     terminal.result({"model": str(model), "data": data, "output": output, "rows": rows, **unknown})
     if output != "-":
         terminal.say(f"wrote {output}: {rows:,} predictions")
-
-
-def _predicted(
-    model: "CSIDRegressor | BayesianCSIDRegressor", X: Any, targets: tuple[str, ...], wanted: OutputColumns
-) -> dict[str, Any]:
-    """The columns `prediction`, `std`, `lower` and `upper`; of several targets, with their names appended."""
-    import numpy as np
-
-    from csid import BayesianCSIDRegressor
-
-    values: dict[str, Any]
-    if X.num_rows == 0:
-        names = ["prediction", *(["std"] if wanted.std else [])]
-        names += ["lower", "upper"] if wanted.interval is not None else []
-        values = dict.fromkeys(names, np.empty((0, len(targets))))
-    else:
-        values = {"prediction": model.predict(X)}
-        if isinstance(model, BayesianCSIDRegressor):
-            if wanted.std:
-                values["std"] = model.predict(X, return_std=True)[1]
-            if wanted.interval is not None:
-                values["lower"], values["upper"] = model.predict_interval(X, wanted.interval)
-    columns = {}
-    for name, array in values.items():
-        for j, target in enumerate(targets):
-            column = array.reshape(len(array), len(targets))[:, j]
-            columns[name if len(targets) == 1 else f"{name}_{target}"] = np.ascontiguousarray(column)
-    return columns

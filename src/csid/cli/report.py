@@ -31,7 +31,7 @@ def run(
     """Write an HTML report on MODEL: metrics on DATA, effects of its predictors, and a panel for what-if rows."""
     from csid import load
     from csid.cli.labelled_rows import read_labelled
-    from csid.cli.model_schema import schema_of
+    from csid.cli.model_schema import known_labels, schema_of
     from csid.cli.output_path import Kind, check_output
     from csid.cli.unseen_notes import note_unseen
 
@@ -41,7 +41,10 @@ def run(
     estimator = load(model)
     estimator.set_params(n_jobs=threads)
     schema = schema_of(estimator.fitted_, options.missing_values(new_rows.missing), text.cells)
-    rows = None if data is None else read_labelled(data, schema, text, absent_as_missing=new_rows.absent_as_missing)
+    rows = None
+    if data is not None:
+        classes = known_labels(estimator.fitted_)
+        rows = read_labelled(data, schema, text, absent_as_missing=new_rows.absent_as_missing, classes=classes)
     terminal.note_all([] if rows is None else rows.notes)
     X, y = (None, None) if rows is None else (rows.X, rows.y)
     estimator.report(path, X, y, title=page.title or model.stem, targets=schema.targets)

@@ -12,9 +12,11 @@ from csid.cli.cells import OddCells, Recognised, normalised_texts, recognise
 from csid.cli.cells.recognition import Wanted
 from csid.cli.errors import DataError, UsageError
 from csid.cli.options import CellOptions, ColumnOptions, missing_values
-from csid.cli.tables import MISSING, UNNAMED
+from csid.cli.tables import MISSING, UNNAMED, is_category
+from csid.cli.task_choice import Choice, choose
+from csid.cli.tasks import TASKS, TaskName
 from csid.encoding.text import normalised
-from csid.fitted.schema import ColumnSchema, Kind, Schema
+from csid.fitted.schema import ColumnSchema, Kind, LabelType, Schema
 
 _MOST_NAMES = 12
 _MANY_VALUES = 50
@@ -25,20 +27,26 @@ class Inferred(NamedTuple):
     """What a training table is.
 
     schema : of the model; table : its columns as their types; remarks : how cells are read, if that is not obvious.
-    odd : the cells that cannot be read.
+    odd : the cells that cannot be read; task : of its targets, and the reason if --task does not say it.
     """
 
     schema: Schema
     table: pa.Table
     remarks: list[str]
     odd: OddCells
+    task: Choice
 
 
 def infer(
-    table: pa.Table, targets: Sequence[str], options: ColumnOptions, cells: CellOptions | None = None
+    table: pa.Table,
+    targets: Sequence[str],
+    options: ColumnOptions,
+    cells: CellOptions | None = None,
+    task: Choice | None = None,
 ) -> Inferred:
     """What the columns of a table are.
 
+    task : None to let the targets decide.
     options : categorical, ignore are names, several separated by commas, or patterns such as `id_*`;
         ordinal are names, of text columns with their values in order (`size=S,M,L`).
     """
@@ -65,11 +73,17 @@ def infer(
             wanted[name] = "complete" if name in categorical or orders.get(name) else "any"
     cells = cells or CellOptions()
     found = recognise(table, wanted, cells)
+    choice = task or _chosen(table, targets, found)
+    labelled = TASKS[choice.task].labelled
+    if labelled:
+        _check_one_target(targets)
+        if not choice.n_numbers:
+            found |= recognise(table, {targets[0]: "label"}, cells)
     if options.normalise_text:
         found |= {
             name: one._replace(cells=normalised_texts(one.cells))
             for name, one in found.items()
-            if one.type == "text" and name not in numeric
+            if one.type == "text" and (labelled or name not in numeric)
         }
     columns, dropped = [], []
     for name in names:
@@ -91,11 +105,33 @@ def infer(
         options.group,
         tuple(dropped),
         options.normalise_text,
+        labels=_label_type(targets[0], found[targets[0]]) if labelled else None,
     )
-    return _inferred(schema, table, found, cells.strict)
+    return _inferred(schema, table, found, cells.strict, choice)
 
 
-def _inferred(schema: Schema, table: pa.Table, found: dict[str, Recognised], strict: bool) -> Inferred:
+def _chosen(table: pa.Table, targets: Sequence[str], found: dict[str, Recognised]) -> Choice:
+    """The task that the targets ask for. Several are numbers, or refused when they are read."""
+    if len(targets) > 1:
+        return Choice(TaskName.regression, "")
+    return choose(targets[0], found[targets[0]], is_category(table, targets[0]))
+
+
+def _check_one_target(targets: Sequence[str]) -> None:
+    if len(targets) > 1:
+        raise UsageError(
+            f"--task classification predicts one target, but --target names {len(targets)} "
+            f"({', '.join(map(repr, targets))}): fit a model for each."
+        )
+
+
+def _label_type(target: str, found: Recognised) -> LabelType:
+    if found.type not in ("number", "text", "boolean"):
+        raise DataError(f"the target {target!r} holds {found.type}s, which cannot be labels of classes.")
+    return found.type
+
+
+def _inferred(schema: Schema, table: pa.Table, found: dict[str, Recognised], strict: bool, choice: Choice) -> Inferred:
     odd, remarks = OddCells(strict), []
     numeric = [*schema.targets, *filter(None, [schema.weight])]
     used = {*numeric, *(column.name for column in schema.columns)}
@@ -105,7 +141,7 @@ def _inferred(schema: Schema, table: pa.Table, found: dict[str, Recognised], str
             remarks += [f"Column {name!r}: {one.remark}."] if one.remark else []
     columns = {name: found[name].cells if name in found else table[name] for name in table.column_names}
     schema = replace(schema, formats={name: found[name].format for name in numeric})
-    return Inferred(schema, pa.table(columns), remarks, odd)
+    return Inferred(schema, pa.table(columns), remarks, odd, choice)
 
 
 def matching(flag: str, given: Sequence[str], names: Sequence[str]) -> set[str]:

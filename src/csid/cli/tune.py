@@ -7,19 +7,19 @@ import typer
 
 from csid.cli import options
 from csid.cli.errors import InterruptError, UsageError
-from csid.cli.estimators import Effort, Estimator, fit, make
+from csid.cli.estimators import Effort, Wish, fit, make
 from csid.cli.model_path import default_model_path
 from csid.cli.output_path import Kind, check_output
+from csid.cli.tasks import Estimator, TaskName
 
 if TYPE_CHECKING:
     from optuna import Trial
-
-    from csid import BayesianCSIDRegressor, CSIDRegressor
 
 
 class Search(NamedTuple):
     """What is searched for, and how long."""
 
+    task: options.Task = TaskName.auto
     estimator: Annotated[Estimator, typer.Option(help="Estimator to tune.")] = Estimator.bayesian
     effort: Annotated[Effort, typer.Option(help="Sampling effort of the Bayesian estimator.")] = Effort.fast
     trials: Annotated[int, typer.Option(help="Number of trials, including those of earlier runs.", min=1)] = 30
@@ -60,14 +60,15 @@ def run(
     check_output(study_path, Kind.trials, inputs, option="--study")
     if study_path.resolve() == path.resolve():
         raise UsageError(f"--study {study_path} is also the model file: name another file.")
-    training = read_in_memory(TrainingFile(data, target, columns, text))
-    rows = training.rows
+    training = read_in_memory(TrainingFile(data, target, columns, text, search.task))
+    rows, task = training.rows, training.task
+    loss = task.loss(rows)
     terminal.note_table(training.title, training.columns)
     terminal.note_all(training.notes)
 
-    def estimator(**parameters: Any) -> "CSIDRegressor | BayesianCSIDRegressor":
+    def estimator(**parameters: Any) -> Any:
         schema, ordinal, counts = training.schema, columns.ordinal, columns.counts
-        made = make(search.estimator, search.effort, schema, execution, ordinal=ordinal, counts=counts)
+        made = make(Wish(task, search.estimator, search.effort), schema, execution, ordinal=ordinal, counts=counts)
         made.set_params(**parameters)
         return made
 
@@ -82,14 +83,14 @@ def run(
     if columns.counts:
         about["counts"] = True
     study = opened(study_path, about, execution.seed)
-    space = SearchSpace(search.estimator, has_gaps=any(column.null_count for column in rows.X.columns))
+    space = SearchSpace(search.estimator, task, has_gaps=any(column.null_count for column in rows.X.columns))
     defaults = space.defaults(estimator())
     if not completed(study, defaults):
         study.enqueue_trial(defaults)
 
     def error(trial: "Trial") -> float:
         parameters = space.suggest(trial)
-        value = cross_validated(estimator(**parameters), rows, search.folds, execution.seed, trial)
+        value = cross_validated(estimator(**parameters), rows, loss, search.folds, execution.seed, trial)
         terminal.note(f"trial {trial.number}: {value:.5g} {parameters}")
         return value
 
@@ -113,7 +114,7 @@ def run(
     }
     terminal.result(document)
     terminal.say(
-        f"best of {len(study.trials)} trials: cross-validated RMSE {best.value:.5g} standard deviations of the target, "
+        f"best of {len(study.trials)} trials: cross-validated {task.tuned} {best.value:.5g}, "
         f"{default_error:.5g} with the defaults"
     )
     terminal.table("", [{"parameter": name, "value": str(value)} for name, value in settings.items()])

@@ -2,13 +2,15 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid.data.checks import check_table, check_targets, number_of_rows, target_names
+from csid.data.labels import ClassCounts
+from csid.data.targets import ClassTargets
 from csid.encoding.columns import Column, is_table, read_columns
 from csid.encoding.text import normalised
 
@@ -16,6 +18,11 @@ Array = NDArray[np.float64]
 
 _FEWEST_ROWS = 20
 """Below this number of rows, a column may have different values in all rows, or equal ones, by chance."""
+_FEW_CLASSES = 20
+"""Whole numbers with at most this many different values may be labels of classes."""
+_FEWEST_ROWS_PER_CLASS = 5
+_MOST_SHOWN = 5
+_CLASSIFY = "BayesianCSIDClassifier (on the command line --task classification)"
 _REPEATS = 1.0 - 1e-9
 """The squared correlation from which on a predictor repeats a target."""
 _NAME_OF_AN_IDENTIFIER = re.compile(r"(^|[^a-z])(id|uuid|guid|index|key|nr|no|number)$", re.IGNORECASE)
@@ -25,13 +32,14 @@ def remarks(X: Any, y: Any) -> list[str]:
     """What deserves a remark about a table and its targets before a fit: a sentence each.
 
     Constant columns, columns that identify the rows, predictors that repeat a target, texts that differ only in case or
-    blanks, targets that are constant or have two values, and fewer rows than predictors. `fit` accepts all of these in
-    silence, as scikit-learn expects; the command line shows the remarks.
+    blanks, numeric targets that are constant or may be labels of classes, classes of a single row, and fewer rows than
+    predictors. `fit` accepts all of these in silence, as scikit-learn expects; the command line shows the remarks.
 
     Parameters
     ----------
     X : data frame or array, (M, N)
     y : array-like, (M,) or (M, K)
+        Numbers; or texts, booleans or categories (M,), which are labels of classes.
 
     Examples
     --------
@@ -46,6 +54,10 @@ def remarks(X: Any, y: Any) -> list[str]:
     """
     X = check_table(X, "csid.remarks", min_rows=1)
     n_rows = number_of_rows(X)
+    if has_labels(y):
+        classes = ClassTargets.of(ClassCounts.of(y))
+        labels = classes.labels[classes.read(y, n_rows).astype(np.intp)]
+        return remarks_on_classes(X, labels, *target_names(y) or ("y",))
     targets = check_targets(y, n_rows).reshape(n_rows, -1)
     default = ("y",) if targets.shape[1] == 1 else tuple(f"y{j + 1}" for j in range(targets.shape[1]))
     return remarks_on(X, targets, target_names(y) or default)
@@ -53,22 +65,63 @@ def remarks(X: Any, y: Any) -> list[str]:
 
 def remarks_on(X: Any, targets: Array, outputs: Sequence[str]) -> list[str]:
     """Remarks about a checked table, and targets (M, K) of these names."""
-    n_rows, names = len(targets), dict(enumerate(outputs))
+    names = dict(enumerate(outputs))
     found = [remark for j, name in names.items() for remark in _on_target(name, targets[:, j])]
-    labels = _labels(X)
+
+    def on_repeats(column: Column) -> list[str]:
+        if not column.is_numeric:
+            return []
+        repeated = [name for j, name in names.items() if _repeats(column.numbers(), targets[:, j])]
+        return [_repeated(column, name, "correlation 1") for name in repeated]
+
+    return found + _on_predictors(X, len(targets), on_repeats)
+
+
+def remarks_on_classes(X: Any, labels: NDArray[Any], target: str) -> list[str]:
+    """Remarks about a checked table, and the labels (M,) of the classes of a target of this name."""
+    counts, codes = Counter(labels.tolist()), np.unique(labels, return_inverse=True)[1]
+    single = [label for label, count in counts.items() if count == 1]
+    found = [_single(target, single)] if single else []
+
+    def on_repeats(column: Column) -> list[str]:
+        tells = _tells(column, codes, len(counts))
+        return [_repeated(column, target, "its values tell the class")] if tells else []
+
+    return [*found, *_on_spellings(f"the target {target!r}", counts), *_on_predictors(X, len(labels), on_repeats)]
+
+
+def has_labels(y: Any) -> bool:
+    """Whether targets are texts, booleans or a category: labels of classes."""
+    if hasattr(y, "cat") and hasattr(y.dtype, "categories"):
+        return True
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if values.dtype.kind in "USb":
+        return True
+    return values.dtype.kind == "O" and all(isinstance(each, str | bool | None) for each in values.ravel().tolist())
+
+
+def _on_predictors(X: Any, n_rows: int, on_repeats: Callable[[Column], list[str]]) -> list[str]:
+    """Remarks about each predictor and about their number. on_repeats : those on a predictor that repeats a target."""
+    labels, found = _labels(X), []
     for label, column in zip(labels, read_columns(X), strict=True):
-        found += _on_column(label, column, n_rows)
-        if column.is_numeric:
-            repeated = [name for j, name in names.items() if _repeats(column.numbers(), targets[:, j])]
-            found += [
-                f"{column.label} repeats the target {name!r} (correlation 1): leave it out, if it is not known for new "
-                "rows."
-                for name in repeated
-            ]
+        found += [*_on_column(label, column, n_rows), *on_repeats(column)]
     if n_rows <= len(labels):
         counts = f"{n_rows:,} rows and {len(labels):,} predictors"
         found.append(f"There are {counts}: with so few rows, little can be learned.")
     return found
+
+
+def _repeated(column: Column, target: str, why: str) -> str:
+    return f"{column.label} repeats the target {target!r} ({why}): leave it out, if it is not known for new rows."
+
+
+def _single(target: str, labels: Sequence[Any]) -> str:
+    shown = ", ".join(map(repr, labels[:_MOST_SHOWN])) + (", …" if len(labels) > _MOST_SHOWN else "")
+    classes = "a class" if len(labels) == 1 else f"{len(labels):,} classes"
+    return (
+        f"the target {target!r} has {classes} of a single row ({shown}), too few to learn from: merge them with "
+        "others, or leave such rows out."
+    )
 
 
 def _labels(X: Any) -> list[str]:
@@ -85,9 +138,14 @@ def _on_target(name: str, y: Array) -> Iterator[str]:
     elif len(values) == 2:
         low, high = values
         yield (
-            f"the target {name!r} has two values, {low:.6g} and {high:.6g}: this is classification, which csid does "
-            "not do yet. It is fitted as a number: a prediction is the mean of both, weighted by their estimated "
-            "probabilities, and can be slightly outside their range."
+            f"the target {name!r} has two values, {low:.6g} and {high:.6g}. It is fitted as a number: a prediction is "
+            "the mean of both, weighted by their estimated probabilities, and can be slightly outside their range. For "
+            f"calibrated probabilities, use {_CLASSIFY}."
+        )
+    elif len(values) <= min(_FEW_CLASSES, len(y) // _FEWEST_ROWS_PER_CLASS) and (values == np.rint(values)).all():
+        yield (
+            f"the target {name!r} has {len(values)} different whole numbers, and is fitted as a number. If they are "
+            f"labels of classes, use {_CLASSIFY}."
         )
 
 
@@ -109,7 +167,7 @@ def _on_column(name: str, column: Column, n_rows: int) -> Iterator[str]:
             "to learn from: leave it out."
         )
     else:
-        yield from _on_spellings(column, counts)
+        yield from _on_spellings(column.label, counts)
 
 
 def _constant(column: Column, value: str, known: int, n_rows: int) -> str:
@@ -124,7 +182,7 @@ def _are_identifiers(name: str, known: Array) -> bool:
     return bool(np.ptp(known) == len(known) - 1) or _NAME_OF_AN_IDENTIFIER.search(name) is not None
 
 
-def _on_spellings(column: Column, counts: "Counter[Any]") -> Iterator[str]:
+def _on_spellings(label: str, counts: "Counter[Any]") -> Iterator[str]:
     forms = defaultdict(list)
     for value, count in counts.most_common():
         if isinstance(value, str):
@@ -133,9 +191,22 @@ def _on_spellings(column: Column, counts: "Counter[Any]") -> Iterator[str]:
     if several:
         more = f", and {len(several) - 1:,} more such groups" if len(several) > 1 else ""
         yield (
-            f"{column.label}: {', '.join(several[0])} differ only in case or blanks{more}. Merge them; on the command "
+            f"{label}: {', '.join(several[0])} differ only in case or blanks{more}. Merge them; on the command "
             "line, --normalise-text does."
         )
+
+
+def _tells(column: Column, codes: NDArray[np.intp], n_classes: int) -> bool:
+    """Whether each class has one value of a predictor, and each value one class, wherever it is known."""
+    if isinstance(column.data, np.ndarray):
+        known = np.flatnonzero(~np.isnan(column.data))
+        values = np.unique(column.data[known], return_inverse=True)[1]
+    else:
+        known = np.flatnonzero([value is not None for value in column.data])
+        values = np.unique([str(column.data[row]) for row in known.tolist()], return_inverse=True)[1]
+    if len(known) < _FEWEST_ROWS or n_classes < 2 or values.max() + 1 != n_classes:
+        return False
+    return len(np.unique(values * n_classes + codes[known])) == n_classes
 
 
 def _repeats(x: Array, y: Array) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from csid.estimators.bayesian import BayesianCSIDRegressor
 from csid.estimators.bayesian_classifier import BayesianCSIDClassifier
 from csid.estimators.least_squares import CSIDRegressor
+from csid.estimators.least_squares_classifier import CSIDClassifier
 from csid.export.description import describe
 from csid.export.onnx_model import checked_coverages, output_names, require
 from csid.fitted.description import CategoricalPredictor, ModelDescription, Predictor, as_classification
@@ -57,7 +58,7 @@ def register_skl2onnx() -> None:
         update_registered_converter(
             regressor, _alias(regressor), _shapes, _convert, parser=_parse, options={"interval": None}
         )
-    for classifier in (BayesianCSIDClassifier,):  # the parser is that of all classifiers in skl2onnx
+    for classifier in (CSIDClassifier, BayesianCSIDClassifier):  # the parser is that of all classifiers in skl2onnx
         update_registered_converter(
             classifier, _alias(classifier), _class_shapes, _convert_classifier, options=_CLASSIFIER_OPTIONS
         )

@@ -1,7 +1,6 @@
 """Metrics of predictions: errors, interval coverage and CRPS, with bootstrap confidence intervals."""
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,7 @@ def metrics(
 
     weights : (M,) of the rows, of any scale; None for equal weights.
     """
-    if weights is not None:
-        given = check_weights(weights, len(y), fewest=0)
-        weights = WeightTotals.of(given).unit("relative").of(given)
+    weights = None if weights is None else relative_weights(weights, len(y))
     fitted, threads = fitted_model(model), threads_of(model)
     predicted, truth = fitted.means(X, threads), y.reshape(len(y), -1)
     quantiles = None if fitted.posterior is None else _quantiles(fitted, X, threads)
@@ -35,6 +32,12 @@ def metrics(
         name: metrics_of(truth[:, j], predicted[:, j], None if quantiles is None else quantiles[:, :, j], weights, seed)
         for j, name in enumerate(targets)
     }
+
+
+def relative_weights(weights: Array, n_rows: int) -> Array:
+    """Checked weights (M,) of rows, divided by their mean."""
+    given = check_weights(weights, n_rows, fewest=0)
+    return WeightTotals.of(given).unit("relative").of(given)
 
 
 def metrics_of(
@@ -62,13 +65,28 @@ def with_confidence(
     unit = _power_of_two(np.maximum(np.abs(truth), np.abs(error)).max(initial=0.0))  # in which squares are floats
     terms = {"rmse": (error / unit) ** 2, "mae": np.abs(error), **more}
     stacked = np.stack([*terms.values(), truth / unit, (truth / unit) ** 2])
-    rng = np.random.default_rng(seed)
-    counts = (np.bincount(rng.integers(len(w), size=len(w)), minlength=len(w)) for _ in range(_RESAMPLES))
-    resampled = chain([w], (count * w for count in counts))
-    estimates = [_from_means(list(terms), stacked @ d / max(d.sum(), 1e-300), unit) for d in resampled]
-    document: dict[str, Any] = {"rows": len(truth)}
+    each = [_from_means(list(terms), stacked @ d / max(d.sum(), 1e-300), unit) for d in resampled(w, seed)]
+    return {"rows": len(truth), **with_intervals(each)}
+
+
+def resampled(weights: Array, seed: int) -> Iterator[Array]:
+    """The weights (M,) of rows, and then those of 500 bootstrap resamples of them."""
+    rng, M = np.random.default_rng(seed), len(weights)
+    yield weights
+    for _ in range(_RESAMPLES):
+        yield np.bincount(rng.integers(M, size=M), minlength=M) * weights
+
+
+def with_intervals(estimates: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """The first of several estimates of some metrics, with the central 95 % of the others as confidence interval.
+
+    Resamples for which a metric is not defined (NaN) are left out of its interval.
+    """
+    document = {}
     for name, value in estimates[0].items():
-        low, high = np.quantile([each[name] for each in estimates[1:]], _CONFIDENCE)
+        found = np.array([each[name] for each in estimates[1:]])
+        found = found[~np.isnan(found)]
+        low, high = np.quantile(found, _CONFIDENCE) if len(found) else (np.nan, np.nan)
         document[name] = {"value": value, "low": float(low), "high": float(high)}
     return document
 

@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 Type = Literal["number", "text", "boolean", "date", "time"]
 Kind = Literal["number", "category"]
+LabelType = Literal["number", "text", "boolean"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Schema:
     weight, group : columns with the sample weights, and with the groups of rows.
     ignored : columns that are not used; formats : how the cells of targets and of the weight are written.
     normalise_text : whether texts that differ only in case or blanks are the same.
+    labels : how the cells of a target are read that holds the labels of classes; None if targets are numbers.
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -54,6 +59,7 @@ class Schema:
     ignored: tuple[str, ...] = ()
     normalise_text: bool = False
     formats: Mapping[str, CellFormat] = field(default_factory=dict)
+    labels: LabelType | None = None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -62,3 +68,10 @@ class Schema:
 def default_targets(outputs: int) -> tuple[str, ...]:
     """Default names of outputs."""
     return ("y",) if outputs == 1 else tuple(f"y{j + 1}" for j in range(outputs))
+
+
+def label_type_of(labels: NDArray[Any]) -> LabelType:
+    """How the labels (C,) of classes are read from a file."""
+    if labels.dtype == object:
+        return "text"
+    return "boolean" if labels.dtype == np.bool_ else "number"

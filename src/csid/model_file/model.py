@@ -15,7 +15,7 @@ from csid.fitted.accuracy import Accuracy, ClassAccuracy
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
-from csid.fitted.schema import Schema
+from csid.fitted.schema import Schema, label_type_of
 from csid.inference.stream import Stream
 from csid.likelihoods import LIKELIHOODS, Likelihood
 from csid.likelihoods.class_likelihood import ClassLikelihood
@@ -148,7 +148,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         training=training,
         posterior=posterior,
         calibration=calibration,
-        schema=_schema(header, encoding, 1 if classes is not None else outputs),
+        schema=_schema(header, encoding, outputs, classes),
         classes=classes,
     )
     arrays.finish()
@@ -250,13 +250,18 @@ def _likelihood(header: Section) -> Likelihood:
         raise header.wrong("likelihood", str(error)) from None
 
 
-def _schema(header: Section, encoding: Encoding, outputs: int) -> Schema | None:
+def _schema(header: Section, encoding: Encoding, outputs: int, classes: ClassTargets | None) -> Schema | None:
     if header.entries.get("schema") is None:
         return None
     section = header.section("schema")
     schema = unpack_schema(section)
-    if len(schema.targets) != outputs:
-        raise section.wrong("targets", f"are {len(schema.targets)}, but the model has {outputs} outputs")
+    expected = outputs if classes is None else 1
+    if len(schema.targets) != expected:
+        raise section.wrong("targets", f"are {len(schema.targets)}, but the model has {expected} outputs")
+    label_type = None if classes is None else label_type_of(classes.labels)
+    if schema.labels != label_type:
+        found = "has no classes" if label_type is None else f"has labels of type {label_type!r}"
+        raise section.wrong("labels", f"is {schema.labels!r}, but the model {found}")
     names = [mode.name for mode in encoding.modes]
     if header.flag("has_names") and [column.name for column in schema.columns] != names:
         raise section.wrong("columns", "are not the predictors of the model")

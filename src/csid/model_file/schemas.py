@@ -2,7 +2,7 @@
 
 from typing import cast, get_args
 
-from csid.fitted.schema import CellFormat, ColumnSchema, Kind, Schema, Type
+from csid.fitted.schema import CellFormat, ColumnSchema, Kind, LabelType, Schema, Type
 from csid.model_file.container import Section
 
 
@@ -23,7 +23,10 @@ def unpack_schema(section: Section) -> Schema:
     if "formats" in section.entries:
         written = section.section("formats")
         formats = {name: _cell_format(written.section(name)) for name in written.entries}
-    return Schema(columns, targets, missing, weight, group, ignored, section.flag("normalise_text"), formats)
+    normalise_text, labels = section.flag("normalise_text"), None
+    if section.entries.get("labels") is not None:  # not in the files of regressors
+        labels = cast(LabelType, _one_of(section, "labels", get_args(LabelType)))
+    return Schema(columns, targets, missing, weight, group, ignored, normalise_text, formats, labels)
 
 
 def _cell_format(entries: Section) -> CellFormat:

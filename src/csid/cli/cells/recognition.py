@@ -18,8 +18,9 @@ _SAMPLE = 1000
 _EXACT_DIGITS = 15
 """Whole numbers with more digits are not exact as doubles."""
 
-Wanted = Literal["any", "complete", "number"]
-"""What a column may be: anything; text unless all its cells can be read; numbers also if they look like identifiers."""
+Wanted = Literal["any", "complete", "number", "label"]
+"""What a column may be: anything; text unless all its cells can be read; numbers also if they look like identifiers;
+labels of classes, which are plain numbers, truth values or else text as it stands."""
 
 
 class Recognised(NamedTuple):
@@ -56,6 +57,10 @@ class _Candidate(NamedTuple):
     remark: str
 
 
+def _is_plain_number(candidate: _Candidate) -> bool:
+    return candidate.type == "number" and not candidate.format.unit
+
+
 class _Text:
     """A column of text."""
 
@@ -77,6 +82,8 @@ class _Text:
                 return self._as_text()
             return Recognised("number", CellFormat(decimal=mark or "."), self.plain)
         candidates = list(self._candidates(mark, options))
+        if want == "label":
+            candidates = [each for each in candidates if each.type == "boolean" or _is_plain_number(each)]
         if not candidates:
             return self._as_text()
         best = max(candidates, key=lambda each: self._n_known(each.values))
@@ -84,16 +91,18 @@ class _Text:
         few_odd = n_odd <= max(1.0, MOST_ODD * (n_read + n_odd)) and n_read > n_odd
         if want == "complete" or best.type == "boolean":
             few_odd = n_read == self._n_texts
+        if want == "label":
+            few_odd = few_odd and n_odd == 0
         if not few_odd or (best.type == "boolean" and self._has("[01]")):
             return self._as_text(n_read if best.type == "number" and want == "any" else 0)
         indices = pc.index_in(self._cells, self._distinct)
         return Recognised(best.type, best.format, pc.take(best.values, indices), best.remark)
 
     def _candidates(self, mark: str | None, options: CellOptions) -> Iterator[_Candidate]:
+        if self._may_be_number:  # before truth values, as 0 and 1 are both
+            yield self._number(mark, options.decimal is not None)
         if self._may_be(truth_values):
             yield _Candidate("boolean", CellFormat(), truth_values(self._distinct), "")
-        if self._may_be_number:
-            yield self._number(mark, options.decimal is not None)
         if self._may_be(lambda texts: pc.coalesce(dates.dates(texts, True), dates.dates(texts, False))):
             yield self._date(options.day_first)
         if self._may_be(dates.times):
@@ -210,6 +219,8 @@ def _typed(cells: pa.ChunkedArray, want: Wanted) -> Recognised:
         extremes = pc.min_max(cells).as_py()
         if len(str(extremes["min"])) == len(str(extremes["max"])) > _EXACT_DIGITS:
             return Recognised("text", CellFormat(), cells.cast(pa.string()))
+    if want == "label" and (pa.types.is_temporal(kind) or is_text(kind)):
+        return Recognised("text", CellFormat(), cells.cast(pa.string()))
     found: Type | None = None
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         found = "date"

@@ -20,6 +20,7 @@ from csid.cli.tables.text_stream import text_stream
 from csid.cli.tables.workbook import is_workbook, sheet_columns
 
 _BATCH_ROWS = 1 << 16
+_CATEGORY = {b"csid": b"category"}
 UNNAMED = " (unnamed)"
 """Ends the name that a column without a name is given."""
 
@@ -35,12 +36,16 @@ def record_batches(
         file = pa.parquet.ParquetFile(source.path if source.path is not None else io.BytesIO(stream.read()))
         wanted = _wanted(file.schema_arrow.names, source.label, reading)
         batches = file.iter_batches(_BATCH_ROWS, columns=wanted)
-        yield from _typed(batches, pa.schema([file.schema_arrow.field(name) for name in wanted]), reading)
+        yield from _typed(
+            batches, pa.schema([file.schema_arrow.field(name) for name in wanted], file.schema_arrow.metadata), reading
+        )
     elif start[:6] == b"ARROW1":
         arrow = pa.ipc.open_file(source.path if source.path is not None else io.BytesIO(stream.read()))
         wanted = _wanted(arrow.schema.names, source.label, reading)
         batches = (arrow.get_batch(at).select(wanted) for at in range(arrow.num_record_batches))
-        yield from _typed(batches, pa.schema([arrow.schema.field(name) for name in wanted]), reading)
+        yield from _typed(
+            batches, pa.schema([arrow.schema.field(name) for name in wanted], arrow.schema.metadata), reading
+        )
     elif is_workbook(stream):
         names, columns = sheet_columns(stream, source.label, reading.sheet)
         names = _named(names)
@@ -90,10 +95,22 @@ def _wanted(names: Sequence[str], label: str, reading: Reading) -> list[str]:
 def _typed(batches: Iterator[pa.RecordBatch], schema: pa.Schema, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of columns that have types: dictionaries are looked up, and words for missing cells are null."""
     empty = pa.RecordBatch.from_pylist([], schema=schema)
+    described = (schema.pandas_metadata or {}).get("columns", [])
+    categories = {each["name"] for each in described if each["pandas_type"] == "categorical"}
+    categories |= {field.name for field in schema if pa.types.is_dictionary(field.type)}
     words = pa.array(reading.missing, pa.string())
     for batch in chain([empty], batches):
         columns = [_plain(batch.column(name), words) for name in schema.names]
-        yield pa.RecordBatch.from_arrays(columns, schema.names)
+        fields = [
+            pa.field(field.name, column.type, metadata=_CATEGORY if field.name in categories else None)
+            for field, column in zip(schema, columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def is_category(table: pa.Table, name: str) -> bool:
+    """Whether a column was a category in its file, as Parquet and Arrow files of pandas and polars have them."""
+    return bool(table.schema.field(name).metadata == _CATEGORY)
 
 
 def _plain(column: pa.Array, missing: pa.Array) -> pa.Array:

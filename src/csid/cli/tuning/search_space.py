@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from csid.cli.estimators import Estimator
+from csid.cli.tasks import Estimator, Task
 
 if TYPE_CHECKING:
     from optuna import Trial
@@ -13,9 +13,10 @@ _LEVELS = ("auto", "16", "32", "64", "128", "255")
 
 
 class SearchSpace(NamedTuple):
-    """estimator : whose parameters; has_gaps : whether rows lack some predictors."""
+    """estimator : whose parameters, for a task; has_gaps : whether rows lack some predictors."""
 
     estimator: Estimator
+    task: Task
     has_gaps: bool
 
     def suggest(self, trial: "Trial | FrozenTrial") -> dict[str, Any]:
@@ -33,17 +34,20 @@ class SearchSpace(NamedTuple):
                 parameters["missing"] = trial.suggest_categorical("missing", ["marginalize", "level"])
             return parameters
         order = trial.suggest_categorical("smoothness_order", ["auto", "1", "2"])
-        return parameters | {
+        parameters |= {
             "rank": trial.suggest_int("rank", 4, 64, log=True),
             "smoothness_order": order if order == "auto" else int(order),
-            "likelihood": trial.suggest_categorical("likelihood", ["gaussian", "student_t"]),
         }
+        if len(self.task.likelihoods) > 1:
+            parameters["likelihood"] = trial.suggest_categorical("likelihood", self.task.likelihoods)
+        return parameters
 
     def defaults(self, model: "BaseEstimator") -> dict[str, Any]:
         """The parameters of an estimator that is not changed, as a trial chooses them."""
         names = ["levels", "rank", "smoothness_order"]
-        names += ["smoothness", "ridge"] if self.estimator == Estimator.als else ["likelihood"]
-        if self.estimator == Estimator.als and self.has_gaps:
-            names.append("missing")
+        if self.estimator == Estimator.als:
+            names += ["smoothness", "ridge", *(["missing"] if self.has_gaps else [])]
+        elif len(self.task.likelihoods) > 1:
+            names.append("likelihood")
         parameters = model.get_params()
         return {name: parameters[name] for name in names}
