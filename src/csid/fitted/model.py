@@ -29,7 +29,7 @@ from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
 
-_PREDICTED_ROWS, _ROWS_OF_DRAWS = 1 << 18, 1 << 12
+_PREDICTED_ROWS, _ROWS_OF_DRAWS, _FEW_OUTPUTS = 1 << 18, 1 << 12, 8
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,8 @@ class FittedModel:
             return
         posterior = self.require_posterior("a predictive distribution")
         X, n_rows = self.columns.checked(X)
-        for rows, encoded in self._encoded_parts(X, n_rows, _ROWS_OF_DRAWS):
+        most = _ROWS_OF_DRAWS * _FEW_OUTPUTS // max(_FEW_OUTPUTS, self.n_outputs)
+        for rows, encoded in self._encoded_parts(X, n_rows, most):
             predictive = posterior.predictive(posterior.values(encoded.codes, encoded.fractions, n_threads))
             yield rows, predictive if self.calibration is None else self.calibration.of(predictive)
 
