@@ -267,11 +267,13 @@ def test_counts_are_repeated_rows(make: Any) -> None:
 
 
 @both
-def test_a_class_of_weight_zero_stays_a_class_and_gets_no_probability(make: Any) -> None:
+def test_a_class_of_weight_zero_stays_a_class_and_gets_no_probability(make: Any, tmp_path: Path) -> None:
     X, y = data(4)
     model = make().fit(X, y, np.where(y == "a", 0.0, 1.0))
     assert model.classes_.tolist() == ["a", "b", "c", "d"]
     assert model.predict_proba(X)[:, 0].mean() < 0.1
+    model.save(tmp_path / "model.csid")
+    assert_array_equal(csid.load(tmp_path / "model.csid").predict_proba(X), model.predict_proba(X))
     with pytest.raises(ValueError, match="y has one class, 'a', in the rows of positive weight"):
         make().fit(X, y, np.where(y == "a", 1.0, 0.0))
 

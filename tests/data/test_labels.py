@@ -85,6 +85,7 @@ def test_whole_numbers_of_any_type(y: Any) -> None:
     [
         (pd.Series(pd.Categorical(["b", "a"], ["c", "b", "a"], ordered=True)), ["c", "b", "a"]),
         (pd.Series(pd.Categorical([2, 1], [3, 2, 1], ordered=True)), [3, 2, 1]),
+        (pd.Categorical(["b", "a"], ["c", "b", "a"], ordered=True), ["c", "b", "a"]),
         (pl.Series(["b", "a"], dtype=pl.Enum(["c", "b", "a"])), ["c", "b", "a"]),
         (pa.DictionaryArray.from_arrays(pa.array([1, 2]), pa.array(["c", "b", "a"]), ordered=True), ["c", "b", "a"]),
         (pd.Series(pd.Categorical(["b", "a"], ["c", "b", "a"])), None),
@@ -93,7 +94,18 @@ def test_whole_numbers_of_any_type(y: Any) -> None:
         (["b", "a"], None),
         (np.array([1, 2]), None),
     ],
-    ids=["pandas", "pandas ints", "enum", "arrow", "unordered", "categorical", "dictionary", "list", "array"],
+    ids=[
+        "pandas",
+        "pandas ints",
+        "categorical itself",
+        "enum",
+        "arrow",
+        "unordered",
+        "categorical",
+        "dictionary",
+        "list",
+        "array",
+    ],
 )
 def test_only_ordered_categories_declare_an_order(y: Any, expected: list[Any] | None) -> None:
     assert declared_order(y) == expected

@@ -184,8 +184,8 @@ def unpack_labels(section: Section, arrays: Arrays) -> ClassTargets:
     if len(labels) < 2:
         raise section.wrong("categories", "are not two or more classes")
     counts = arrays.take("classes.counts", (len(labels),))
-    if not (counts > 0.0).all():
-        raise arrays.wrong("classes.counts", "are not all positive")
+    if not (counts >= 0.0).all():
+        raise arrays.wrong("classes.counts", "are not all zero or more")
     kept = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
     return ClassTargets(kept, counts, section.flag("ordered"))
 
