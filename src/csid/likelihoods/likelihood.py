@@ -191,7 +191,11 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def javascript(self) -> str:
-        """A JavaScript object with `cdf(z)` and `pdf(z)` of noise of scale one."""
+        """A JavaScript object with `cdf(z)` and `pdf(z)` of noise of scale one.
+
+        Of classes, with `probabilities(values)`, given a latent value for each class. Of two classes, the latent value
+        of the first is minus that of the second.
+        """
 
     @property
     @abstractmethod
