@@ -68,8 +68,8 @@ class StandardNormal:
         return NormalDist().inv_cdf(q)
 
 
-# The standard normal distribution in JavaScript. The complementary error function for z >= 0, to rounding error: a series
-# of positive terms, or a continued fraction.
+# The standard normal distribution in JavaScript. The complementary error function for z >= 0, to rounding error: a
+# series of positive terms, or a continued fraction.
 NORMAL_JAVASCRIPT = """(() => {
   function erfcOfPositive(z) {
     if (z < 3) {
