@@ -16,7 +16,7 @@ from browser import BEYOND, DRAW_ALL, LOW_CONTRAST, chromium, opened
 from csid import BayesianCSIDClassifier
 from csid.explain.dependence import values_on_levels
 from csid.explain.shapley import shapley_values
-from csid.fitted.class_curves import precision_recall, reliability, roc
+from csid.fitted.class_curves import precision_recall_curve, reliability_curve, roc_curve
 from csid.fitted.class_metrics import class_metrics_of
 from csid.fitted.model import FittedModel, LeastSquaresRecord
 from csid.likelihoods.binary_probit import BinaryProbit
@@ -69,7 +69,7 @@ def fitted(kind: str) -> FittedModel:
     if not kind.startswith("least"):
         return calibrated
     record = LeastSquaresRecord((model.tensor,), (np.linspace(2.0, 1.0, 5),), (np.empty(0),))
-    return replace(calibrated, posterior=None, training=record)
+    return replace(model, posterior=None, calibration=None, training=record)
 
 
 def page_of(kind: str, folder: Path, rows: int = 60) -> tuple[FittedModel, Path]:
@@ -135,8 +135,8 @@ def effect_of(model: FittedModel, n: int) -> tuple[Array, Array]:
         for d in draws
     ]
     values = np.array([values_on_levels(d, (n,), product) for d, product in zip(draws, others, strict=True)])
-    assert model.calibration is not None
-    predictive = model.calibration.of(model.likelihood.predictive(values, {}, weights))
+    predictive = model.likelihood.predictive(values, {}, weights)
+    predictive = predictive if model.calibration is None else model.calibration.of(predictive)
     return predictive.probabilities, predictive.quantiles(np.array([0.05, 0.95]))
 
 
@@ -165,8 +165,8 @@ def test_metrics_frequencies_and_curves_are_those_of_python() -> None:
     assert_allclose(np.array(overview["frequencies"])[:, 1], np.bincount(seen) / 90, atol=1e-5)
     assert_allclose(np.array(overview["frequencies"])[:, 0], model.classes.frequencies, atol=1e-5)
     for k in range(3):
-        assert_allclose(plots["reliability"][k]["observed"], reliability(seen == k, p[:, k]).observed, rtol=1e-4)
-        for name, curve in (("roc", roc), ("precision_recall", precision_recall)):
+        assert_allclose(plots["reliability"][k]["observed"], reliability_curve(seen == k, p[:, k]).observed, rtol=1e-4)
+        for name, curve in (("roc", roc_curve), ("precision_recall", precision_recall_curve)):
             found = curve(seen == k, p[:, k])
             assert found is not None
             assert plots[name][k]["area"] == found.area

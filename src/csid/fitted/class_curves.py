@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
-from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+from sklearn import metrics
 
 Array = NDArray[np.float64]
 
@@ -49,17 +49,17 @@ def reliability_curve(seen: NDArray[np.bool_], p: Array) -> ReliabilityCurve:
     return ReliabilityCurve(n, predicted, observed, np.maximum(low, 0.0), np.maximum(high, 0.0))
 
 
-def roc(seen: NDArray[np.bool_], p: Array) -> Curve | None:
+def roc_curve(seen: NDArray[np.bool_], p: Array) -> Curve | None:
     """True positive rate against false positive rate; None if all rows are of the class, or none is."""
     if seen.all() or not seen.any():
         return None
-    x, y, _ = roc_curve(seen, p)
-    return Curve(x, y, float(roc_auc_score(seen, p)))
+    x, y, _ = metrics.roc_curve(seen, p)
+    return Curve(x, y, float(metrics.roc_auc_score(seen, p)))
 
 
-def precision_recall(seen: NDArray[np.bool_], p: Array) -> Curve | None:
+def precision_recall_curve(seen: NDArray[np.bool_], p: Array) -> Curve | None:
     """Precision against recall, whose area is the average precision; None if no row is of the class."""
     if not seen.any():
         return None
-    precision, recall, _ = precision_recall_curve(seen, p)
-    return Curve(recall[::-1], precision[::-1], float(average_precision_score(seen, p)))
+    precision, recall, _ = metrics.precision_recall_curve(seen, p)
+    return Curve(recall[::-1], precision[::-1], float(metrics.average_precision_score(seen, p)))

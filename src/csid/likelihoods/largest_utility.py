@@ -61,8 +61,8 @@ def onnx_probabilities(values: Any, parameters: Mapping[str, Array]) -> Any:
     return masses / masses.then("ReduceSum", np.array([1]), keepdims=1)
 
 
-# In JavaScript, with the latent values of the classes. The normal distribution function is cubic between the points of a
-# table, with an error below 2e-11: a page evaluates it millions of times.
+# The same in JavaScript. The normal distribution function is cubic between the points of a table, with an error below
+# 2e-11: a page evaluates it millions of times.
 JAVASCRIPT = f"""(() => {{
   const normal = {NORMAL_JAVASCRIPT};
   const STEP = {LargestUtility.step}, REACH = {LargestUtility.reach}, END = 9, PARTS = 128, LAST = 2 * END * PARTS;

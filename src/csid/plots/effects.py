@@ -1,21 +1,24 @@
 """Main effects: partial dependence on each predictor, its band, and the distribution of the training rows."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 from numpy.typing import NDArray
 
+from csid.explain.bands import check_coverage
 from csid.explain.dependence import partial_dependence
 from csid.explain.features import Feature
 from csid.explain.importance import mean_effects
-from csid.fitted.model import Model, fitted_model
+from csid.fitted.model import FittedModel, Model, fitted_model
 from csid.plots import panels
 from csid.plots.labels import short, wrapped
 from csid.plots.levels import LevelAxis, density, levels_of
-from csid.plots.outputs import Output, of_output, output_of
+from csid.plots.outputs import Output, class_of, of_output, output_of
 from csid.plots.panels import AxesArray
+from csid.plots.probability_effects import probability_effect
 from csid.plots.style import FRAME, INK, SECOND, SHADE, SOFT, styled
 
 Array = NDArray[np.float64]
@@ -74,6 +77,9 @@ def effect(
     shade at the bottom is the distribution of the training rows, the dashed line the mean prediction. Other predictors
     follow their marginals independently.
 
+    Of a classifier, it is the probability of the class `output`, of two classes of the second: that at the partial
+    dependence of the latent values, averaged over the draws. The dashed line is the one at their means.
+
     Examples
     --------
     >>> import numpy as np, csid
@@ -84,18 +90,13 @@ def effect(
     'x0'
     """
     fitted = fitted_model(model)
-    k, target = output_of(fitted, output)
-    found = partial_dependence(model, feature, coverage=coverage)
-    n = fitted.names.index(found.features[0])
+    found = _class_curve if fitted.classes is not None else _mean_curve
+    n, name, values, band, average = found(fitted, feature, output, coverage)
     p = fitted.encoding.marginals[n]
-    values = of_output(fitted, found.values, k)
-    band = None
-    if found.lower is not None and found.upper is not None:
-        band = of_output(fitted, found.lower, k), of_output(fitted, found.upper, k)
     levels = levels_of(fitted.encoding.modes[n], p, values)
 
     ax = panels.one(ax, 3.6, 2.9)
-    ax.axhline(float(fitted.tensor.mean()[k]), color=SOFT, linewidth=0.9, dashes=(5, 3), zorder=1)
+    ax.axhline(average, color=SOFT, linewidth=0.9, dashes=(5, 3), zorder=1)
     if levels.numeric:
         _curve(ax, levels, values, band)
     else:
@@ -105,12 +106,41 @@ def effect(
         _points(ax, np.array([levels.missing_place]), values[apart], _of_levels(band, apart), "D", SECOND)
         ax.axvline(levels.missing_place - 1.3 * levels.missing_half, color=FRAME, linewidth=0.8, linestyle=":")
     _strip(ax, levels, p)
-    ax.set_title(wrapped(found.features[0]), loc="left")
-    ax.set(xlim=levels.limits, ylabel=f"mean {short(target)}")
+    ax.set_title(wrapped(fitted.names[n]), loc="left")
+    ax.set(xlim=levels.limits, ylabel=name)
     if levels.left_out:
         ax.set_xlabel(f"{levels.left_out} rarer categories not shown", color=SOFT)
     levels.mark(ax.xaxis)
     return ax
+
+
+class _EffectCurve(NamedTuple):
+    """The effect of predictor n: its name on the axis, (I_n,) values, their band, and the average."""
+
+    n: int
+    name: str
+    values: Array
+    band: tuple[Array, Array] | None
+    average: float
+
+
+def _mean_curve(fitted: FittedModel, feature: Feature, output: Output, coverage: float) -> _EffectCurve:
+    k, target = output_of(fitted, output)
+    found = partial_dependence(fitted, feature, coverage=coverage)
+    band = None
+    if found.lower is not None and found.upper is not None:
+        band = of_output(fitted, found.lower, k), of_output(fitted, found.upper, k)
+    n, average = fitted.names.index(found.features[0]), float(fitted.tensor.mean()[k])
+    return _EffectCurve(n, f"mean {short(target)}", of_output(fitted, found.values, k), band, average)
+
+
+def _class_curve(fitted: FittedModel, feature: Feature, output: Output, coverage: float) -> _EffectCurve:
+    k, _ = output_of(fitted, output)
+    check_coverage(coverage)
+    at, name = class_of(fitted, k)
+    found = probability_effect(fitted, feature, coverage)
+    band = None if found.bounds is None else (found.bounds[0][:, at], found.bounds[1][:, at])
+    return _EffectCurve(found.n, f"probability of {short(name)}", found.values[:, at], band, float(found.average[at]))
 
 
 def _curve(ax: Axes, levels: LevelAxis, values: Array, band: tuple[Array, Array] | None) -> None:

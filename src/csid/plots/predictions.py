@@ -50,6 +50,7 @@ def calibration(
     if kind not in ("coverage", "pit"):
         raise ValueError(f"kind={kind!r}: give 'coverage' or 'pit'.")
     fitted = fitted_model(model)
+    _check_numeric(fitted, "plots.calibration")
     k, target = output_of(fitted, output)
     fitted.require_posterior("plots.calibration")
     observed = _observed(fitted, X, y, k)
@@ -80,6 +81,7 @@ def residuals(
     ax : axes to draw on; by default those of a new figure.
     """
     fitted = fitted_model(model)
+    _check_numeric(fitted, "plots.residuals")
     check_coverage(coverage)
     k, target = output_of(fitted, output)
     observed = _observed(fitted, X, y, k)
@@ -117,6 +119,11 @@ def residuals(
     ax.set(xlabel=f"predicted {short(target)}", ylabel="observed − predicted")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=3)
     return ax
+
+
+def _check_numeric(fitted: FittedModel, what: str) -> None:
+    if fitted.classes is not None:
+        raise TypeError(f"{what} is of numeric targets, but {fitted.estimator} has classes: use plots.reliability.")
 
 
 def _observed(fitted: FittedModel, X: Any, y: Any, k: int) -> Array:

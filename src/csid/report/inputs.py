@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from csid.data.checks import check_targets
 from csid.data.targets import ClassTargets
+from csid.fitted.class_names import class_names
 from csid.fitted.description import ModelDescription, description_of
 from csid.fitted.metrics import probabilities_below
 from csid.fitted.model import FittedModel, Model, SamplingRecord, fitted_model, threads_of
@@ -53,7 +54,7 @@ class ReportInputs:
             raise ValueError(f"targets names {len(names)} output(s), but the model has {len(known)}.")
         if X is None and y is not None:
             raise ValueError("y is given without X: give both, or neither.")
-        outputs = names if fitted.classes is None else _called(names[0], fitted.classes.labels.tolist())
+        outputs = names if fitted.classes is None else class_names(fitted.classes.labels, names[0])
         predict = fitted.means if fitted.classes is None else fitted.class_probabilities
         predicted = None if X is None else predict(X, threads_of(model))
         truth = None if predicted is None or y is None else _truth(y, predicted, fitted.classes)
@@ -86,11 +87,6 @@ def with_output_per_class(fitted: FittedModel, cpd: CPD) -> CPD:
     if fitted.classes is None or cpd.n_outputs > 1:
         return cpd
     return replace(cpd, V=np.vstack([-cpd.V, cpd.V]), bias=np.concatenate([-cpd.bias, cpd.bias]))
-
-
-def _called(name: str, labels: list[Any]) -> tuple[str, ...]:
-    """What the classes are called: texts as they are, numbers and booleans after the name of the target."""
-    return tuple(label if isinstance(label, str) else f"{name} {label}" for label in labels)
 
 
 def relative_convergence(inputs: ReportInputs) -> dict[str, float]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csid.fitted.class_curves import Curve, ReliabilityCurve, precision_recall, reliability_curve, roc
+from csid.fitted.class_curves import Curve, ReliabilityCurve, precision_recall_curve, reliability_curve, roc_curve
 from csid.fitted.class_metrics import confusion_matrix
 from csid.report.inputs import ReportInputs
 
@@ -31,8 +31,8 @@ def data(inputs: ReportInputs) -> dict[str, Any] | None:
         "rows_of_class": seen.sum(axis=0).tolist(),
         "reliability": [_bins(reliability_curve(seen[:, k], predicted[:, k])) for k in classes],
         "confidence": _bins(reliability_curve(right, predicted.max(axis=1))) if len(classes) > 2 else None,
-        "roc": [_points(roc(seen[:, k], predicted[:, k]), most) for k in classes],
-        "precision_recall": [_points(precision_recall(seen[:, k], predicted[:, k]), most) for k in classes],
+        "roc": [_points(roc_curve(seen[:, k], predicted[:, k]), most) for k in classes],
+        "precision_recall": [_points(precision_recall_curve(seen[:, k], predicted[:, k]), most) for k in classes],
         "confusions": _confusions(seen.argmax(axis=1), likeliest, inputs.targets),
     }
 
