@@ -13,18 +13,20 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from browser import BEYOND, DRAW_ALL, LOW_CONTRAST, chromium, opened
-from csid import BayesianCSIDClassifier
+from csid import BayesianCSIDClassifier, CSIDClassifier
 from csid.explain.dependence import values_on_levels
 from csid.explain.shapley import shapley_values
+from csid.fitted.accuracy import ClassAccuracy
 from csid.fitted.class_curves import precision_recall_curve, reliability_curve, roc_curve
 from csid.fitted.class_metrics import class_metrics_of
-from csid.fitted.model import FittedModel, LeastSquaresRecord
+from csid.fitted.model import FittedModel, SamplingRecord
 from csid.likelihoods.binary_probit import BinaryProbit
 from csid.likelihoods.class_predictive import ProbabilityCalibration, to_power
 from csid.likelihoods.multinomial_probit import MultinomialProbit
 from csid.report import document, write_report
 from csid.report.packing import Packing
 from csid.report.rows import example_rows
+from csid.report.sections.classification import merged_confusions
 
 Array = NDArray[np.float64]
 
@@ -63,13 +65,11 @@ def labels_of(X: pd.DataFrame, hostile: bool, seed: int = 0) -> pd.Series:
 def fitted(kind: str) -> FittedModel:
     """A model of two or three classes, calibrated by a power; do not change it."""
     X, hostile = table(200), "three" in kind
-    settings = {"rank": 3, "n_chains": 2, "n_burn": 5, "n_draws": 4, "prior": "medium", "missing": "marginalize"}
-    model = BayesianCSIDClassifier(**settings, random_state=0, n_jobs=1).fit(X, labels_of(X, hostile)).fitted_
-    calibrated = replace(model, calibration=ProbabilityCalibration(0.7))
-    if not kind.startswith("least"):
-        return calibrated
-    record = LeastSquaresRecord((model.tensor,), (np.linspace(2.0, 1.0, 5),), (np.empty(0),))
-    return replace(model, posterior=None, calibration=None, training=record)
+    y, settings = labels_of(X, hostile), {"rank": 3, "missing": "marginalize", "random_state": 0, "n_jobs": 1}
+    if kind.startswith("least"):
+        return CSIDClassifier(max_iter=5, **settings).fit(X, y).fitted_
+    model = BayesianCSIDClassifier(n_chains=2, n_burn=5, n_draws=4, prior="medium", **settings).fit(X, y)
+    return replace(model.fitted_, calibration=ProbabilityCalibration(0.7))
 
 
 def page_of(kind: str, folder: Path, rows: int = 60) -> tuple[FittedModel, Path]:
@@ -178,11 +178,9 @@ def test_metrics_frequencies_and_curves_are_those_of_python() -> None:
 
 
 def test_many_classes_make_a_small_matrix_of_confusions() -> None:
-    from csid.report.sections.classification import _confusions
-
     rng = np.random.default_rng(0)
     seen, likeliest = rng.integers(0, 200, 5000) // 2, rng.integers(0, 200, 5000)
-    found = _confusions(seen, likeliest, tuple(map(str, range(200))))
+    found = merged_confusions(seen, likeliest, tuple(map(str, range(200))))
     assert len(found["labels"]) == len(found["counts"]) == 30
     assert np.sum(found["counts"]) == 5000
     assert found["labels"][-1] == "other classes"
@@ -230,6 +228,9 @@ def test_two_numbers_are_named_after_the_target_and_the_second_is_chosen(browser
         first, second = page.evaluate("() => window.csid.model.mean")
         assert first == -second != 0.0
         assert page.locator("#metrics .tile").count() == 6
+        told = page.locator("#fit").inner_text()
+        assert "R-hat of the log loss" in told
+        assert "noise" not in told
 
 
 def test_a_least_squares_classifier_has_no_intervals(browser: Any, tmp_path: Path) -> None:
@@ -242,9 +243,6 @@ def test_a_least_squares_classifier_has_no_intervals(browser: Any, tmp_path: Pat
 
 
 def test_without_rows_the_metrics_are_those_of_the_pilot(browser: Any, tmp_path: Path) -> None:
-    from csid.fitted.accuracy import ClassAccuracy
-    from csid.fitted.model import SamplingRecord
-
     model = fitted("two numbers")
     assert isinstance(model.training, SamplingRecord)
     piloted = replace(model, training=replace(model.training, accuracy=ClassAccuracy(40, 0.75, 0.5, 0.25)))

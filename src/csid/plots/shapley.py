@@ -93,7 +93,8 @@ def waterfall(
     end = float(ends[-1])
     predicted = float(fitted.means(X, threads_of(model))[0, k])
     ax.set_title(f"{short(target)} = {number(end)}{_other_prediction(predicted, end)}", loc="left")
-    ax.set_xlabel(f"{short(target)} (dashed line: mean prediction {number(base)})")
+    mean = "mean prediction" if fitted.classes is None else "mean"
+    ax.set_xlabel(f"{short(target)} (dashed line: {mean} {number(base)})")
     return ax
 
 

@@ -33,7 +33,7 @@ def data(inputs: ReportInputs) -> dict[str, Any] | None:
         "confidence": _bins(reliability_curve(right, predicted.max(axis=1))) if len(classes) > 2 else None,
         "roc": [_points(roc_curve(seen[:, k], predicted[:, k]), most) for k in classes],
         "precision_recall": [_points(precision_recall_curve(seen[:, k], predicted[:, k]), most) for k in classes],
-        "confusions": _confusions(seen.argmax(axis=1), likeliest, inputs.targets),
+        "confusions": merged_confusions(seen.argmax(axis=1), likeliest, inputs.targets),
     }
 
 
@@ -53,7 +53,7 @@ def _points(curve: Curve | None, most: int) -> dict[str, Any] | None:
     return {"points": points.tolist(), "area": curve.area}
 
 
-def _confusions(seen: NDArray[np.intp], likeliest: NDArray[np.intp], labels: tuple[str, ...]) -> dict[str, Any]:
+def merged_confusions(seen: NDArray[np.intp], likeliest: NDArray[np.intp], labels: tuple[str, ...]) -> dict[str, Any]:
     """Counts by class seen and class predicted; of many classes the most frequent ones, and all others together."""
     counts = confusion_matrix(seen, likeliest, len(labels))
     if len(labels) <= _MOST_IN_CONFUSIONS:
