@@ -55,7 +55,7 @@ PICTURES = {
     "convergence": Picture(lambda ax: plots.convergence(least_squares(), ax=ax)),
     "convergence_of_chains": Picture(lambda ax: plots.convergence(bayesian(), ax=ax)),
     "effects": Picture(lambda axes: plots.effects(bayesian(), axes=axes), panels=4),
-    "effects_on_probability": Picture(lambda axes: plots.effects(classifier(3), axes=axes, output=1), panels=4),
+    "effects_on_probability": Picture(lambda axes: plots.effects(classifier(3), axes=axes, output="$van"), panels=4),
     "effects_in_stairs": Picture(lambda axes: plots.effects(least_squares(linear=False), ["heat", 1], axes=axes), 2),
     "factor_curves": Picture(lambda axes: plots.factor_curves(least_squares(), most=3, axes=axes), 3),
     "importance": Picture(lambda ax: plots.importance(least_squares(), ax=ax)),

@@ -84,7 +84,7 @@ def test_confusions_count_all_rows() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_effects_are_probabilities(classes: int, draws: bool) -> None:
     model = classifier(classes, draws)
-    ax = plots.effect(model, "load", output=classes - 2)
+    ax = plots.effect(model, "load", output=None if classes == 2 else "$van")
     curve = next(line for line in ax.lines if line.get_label() == "effect").get_ydata()
     tensors = (model.tensor,) if model.posterior is None else model.posterior.draws
     values = []
@@ -115,6 +115,19 @@ def test_what_is_on_the_latent_scale_says_so() -> None:
     assert any("mean latent value of" in ax.get_ylabel() for ax in figure.axes)
 
 
+def test_of_two_classes_the_first_is_the_opposite_of_the_second() -> None:
+    model, X = classifier(), rows(20)
+    (first,), (second,) = (
+        [line.get_ydata() for line in plots.effect(model, "load", output=label).lines if line.get_label() == "effect"]
+        for label in (0, 1)
+    )
+    np.testing.assert_allclose(first + second, 1.0)
+    titles = [plots.waterfall(model, X, 3, output=label).get_title(loc="left") for label in (0, 1)]
+    assert titles[0].replace("fate 0 = −", "fate 1 = ") == titles[1] or titles[1].replace("1 = −", "0 = ") == titles[0]
+    with pytest.raises(ValueError, match="output=2: give a label of the model, which are 0, 1"):
+        plots.waterfall(model, X, output=2)
+
+
 def test_convergence_is_that_of_the_log_loss() -> None:
     ax = plots.convergence(classifier(3), output="saab")
     assert ax.get_ylabel() == "log loss, training rows"
@@ -136,7 +149,7 @@ def test_plots_of_numbers_refuse_classes_and_the_other_way_round() -> None:
 def test_unknown_labels_are_refused() -> None:
     model, X = classifier(3), rows(20)
     y = seen(model, X)
-    with pytest.raises(ValueError, match=r"label='truck' is not a class: give one of 'bus', '\$van', 'saab'"):
+    with pytest.raises(ValueError, match=r"label='truck': give a label of the model, which are 'bus', '\$van', 'saab'"):
         plots.roc(model, X, y, label="truck")
     with pytest.raises(ValueError, match="y holds 'truck' in row 1"):
         plots.roc(model, X, ["truck", *y[1:]])

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from browser import BEYOND, DRAW_ALL, LOW_CONTRAST, chromium, opened
 from csid import BayesianCSIDClassifier, CSIDClassifier
-from csid.explain.dependence import values_on_levels
-from csid.explain.shapley import shapley_values
+from csid.explain import partial_dependence, shapley_values
 from csid.fitted.accuracy import ClassAccuracy
 from csid.fitted.class_curves import precision_recall_curve, reliability_curve, roc_curve
 from csid.fitted.class_metrics import class_metrics_of
@@ -118,26 +117,14 @@ def test_probabilities_and_effects_are_those_of_python(kind: str, browser: Any, 
     of_classes = np.concatenate([-phi, phi], axis=2) if phi.shape[2] == 1 else phi
     assert_allclose([answer["shapley"] for answer in answers], of_classes.transpose(0, 2, 1), atol=1e-6)
     for n, effect in enumerate(effects):
-        expected, bounds = effect_of(model, n)
-        assert_allclose([level["mean"] for level in effect], expected[:, 1], atol=1e-6)
-        assert_allclose([[level["lower"], level["upper"]] for level in effect], bounds[:, :, 1].T, atol=1e-6)
+        expected = partial_dependence(model, n, scale="probability")
+        assert_allclose([level["mean"] for level in effect], expected.values[:, 1], atol=1e-6)
+        if expected.lower is not None and expected.upper is not None:
+            assert_allclose([level["lower"] for level in effect], expected.lower[:, 1], atol=1e-6)
+            assert_allclose([level["upper"] for level in effect], expected.upper[:, 1], atol=1e-6)
     nothing = pd.DataFrame({"a": [np.nan], "b": [None]})
     if model.posterior is None:
         assert_allclose(average, model.class_probabilities(nothing, 1)[0], atol=1e-6)
-
-
-def effect_of(model: FittedModel, n: int) -> tuple[Array, Array]:
-    """(I_n, C) and (2, I_n, C): probabilities at latent values averaged over the others, and their 90 % bounds."""
-    draws = (model.tensor,) if model.posterior is None else model.posterior.draws
-    weights = np.ones(1) if model.posterior is None else model.posterior.weights
-    others = [
-        np.prod([p @ A for j, (p, A) in enumerate(zip(d.marginals, d.factors, strict=True)) if j != n], axis=0)
-        for d in draws
-    ]
-    values = np.array([values_on_levels(d, (n,), product) for d, product in zip(draws, others, strict=True)])
-    predictive = model.likelihood.predictive(values, {}, weights)
-    predictive = predictive if model.calibration is None else model.calibration.of(predictive)
-    return predictive.probabilities, predictive.quantiles(np.array([0.05, 0.95]))
 
 
 def test_metrics_frequencies_and_curves_are_those_of_python() -> None:

@@ -8,13 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
+from csid.explain.outputs import index_of_label
 from csid.fitted.class_curves import Curve, ReliabilityCurve, precision_recall_curve, reliability_curve, roc_curve
 from csid.fitted.class_metrics import confusion_matrix as confusions
 from csid.fitted.class_names import class_names
 from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
 from csid.plots import panels
 from csid.plots.labels import short
-from csid.plots.outputs import classes_of, label_of
+from csid.plots.outputs import classes_of
 from csid.plots.style import DASHES, INK, SERIES, SHADE, SOFT, styled
 
 Array = NDArray[np.float64]
@@ -45,7 +46,7 @@ def reliability(model: Model, X: Any, y: Any, *, label: Any = None, ax: Axes | N
         found = reliability_curve(p.argmax(axis=1) == seen, p.max(axis=1))
         title, across, up = "likeliest class", "predicted probability", "fraction that is right"
     else:
-        k = 1 if label is None else label_of(fitted, label, "plots.reliability")
+        k = 1 if label is None else index_of_label(classes_of(fitted, "plots.reliability"), label, "label")
         found = reliability_curve(seen == k, p[:, k])
         title, across, up = names[k], "predicted probability", "fraction of rows"
     _reliability(ax, found)
@@ -155,7 +156,7 @@ def _curves(
     what = f"plots.{curve_of.__name__.removesuffix('_curve')}"
     names, seen, p = _predicted(fitted, X, y, threads_of(model), what)
     if label is not None:
-        chosen = [label_of(fitted, label, what)]
+        chosen = [index_of_label(classes_of(fitted, what), label, "label")]
     elif len(names) == 2:
         chosen = [1]
     else:

@@ -14,7 +14,7 @@ from csid.plots.style import DASHES, INK, SECOND, SERIES, styled
 
 
 @styled
-def convergence(model: Model, *, output: Output = 0, ax: Axes | None = None) -> Axes:
+def convergence(model: Model, *, output: Output = None, ax: Axes | None = None) -> Axes:
     """Draw how a fit went, sweep by sweep.
 
     For a least-squares fit: the objective and the error on held-out rows, both of standardised targets, for each member
@@ -25,15 +25,15 @@ def convergence(model: Model, *, output: Output = 0, ax: Axes | None = None) -> 
     Parameters
     ----------
     model : a fitted csid estimator.
-    output : position or name of the output whose noise is drawn.
+    output : position or name of the output whose noise is drawn, by default the first.
     ax : axes to draw on; by default those of a new figure.
     """
     fitted = fitted_model(model)
-    k, target = output_of(fitted, output)
+    drawn = output_of(fitted, output)
     ax = panels.one(ax, 5.2, 3.2, lines="y")
     if isinstance(fitted.training, SamplingRecord):
-        name = f"noise scale of {short(target)}" if fitted.classes is None else "log loss, training rows"
-        _chains(ax, fitted.training, k, (fitted.likelihood.monitored, name))
+        name = f"noise scale of {short(drawn.name)}" if fitted.classes is None else "log loss, training rows"
+        _chains(ax, fitted.training, drawn.position, (fitted.likelihood.monitored, name))
     elif fitted.classes is None:
         _sweeps(ax, fitted.training, "squared error", "mean square, standardised targets")
     else:

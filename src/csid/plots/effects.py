@@ -1,24 +1,23 @@
 """Main effects: partial dependence on each predictor, its band, and the distribution of the training rows."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 from numpy.typing import NDArray
 
-from csid.explain.bands import check_coverage
 from csid.explain.dependence import partial_dependence
 from csid.explain.features import Feature
 from csid.explain.importance import mean_effects
+from csid.explain.probabilities import predictive_at
 from csid.fitted.model import FittedModel, Model, fitted_model
 from csid.plots import panels
 from csid.plots.labels import short, wrapped
 from csid.plots.levels import LevelAxis, density, levels_of
-from csid.plots.outputs import Output, class_of, of_output, output_of
+from csid.plots.outputs import DrawnOutput, Output, output_of
 from csid.plots.panels import AxesArray
-from csid.plots.probability_effects import probability_effect
 from csid.plots.style import FRAME, INK, SECOND, SHADE, SOFT, styled
 
 Array = NDArray[np.float64]
@@ -32,7 +31,7 @@ def effects(
     model: Model,
     features: Sequence[Feature] | None = None,
     *,
-    output: Output = 0,
+    output: Output = None,
     coverage: float = 0.9,
     most: int = 12,
     sharey: bool = True,
@@ -44,7 +43,7 @@ def effects(
     ----------
     model : a fitted csid estimator.
     features : predictors by name or position; by default the `most` with the highest `feature_importances_`.
-    output : position or name of the output.
+    output : position or name of the output, by default the first; of a classifier, the label of a class.
     coverage : fraction of the posterior draws in the band of a Bayesian model.
     most : how many predictors are drawn by default.
     sharey : give all panels of a new figure the same scale, so that effects can be compared.
@@ -68,7 +67,7 @@ def effects(
 
 @styled
 def effect(
-    model: Model, feature: Feature, *, output: Output = 0, coverage: float = 0.9, ax: Axes | None = None
+    model: Model, feature: Feature, *, output: Output = None, coverage: float = 0.9, ax: Axes | None = None
 ) -> Axes:
     """Draw the partial dependence on one predictor.
 
@@ -77,7 +76,7 @@ def effect(
     shade at the bottom is the distribution of the training rows, the dashed line the mean prediction. Other predictors
     follow their marginals independently.
 
-    Of a classifier, it is the probability of the class `output`, of two classes of the second: that at the partial
+    Of a classifier, it is the probability of the class `output`, by default the second of two: that at the partial
     dependence of the latent values, averaged over the draws. The dashed line is the one at their means.
 
     Examples
@@ -90,8 +89,15 @@ def effect(
     'x0'
     """
     fitted = fitted_model(model)
-    found = _class_curve if fitted.classes is not None else _mean_curve
-    n, name, values, band, average = found(fitted, feature, output, coverage)
+    drawn = output_of(fitted, output)
+    on_probability = fitted.classes is not None
+    scale: Literal["probability", "latent"] = "probability" if on_probability else "latent"
+    found = partial_dependence(model, feature, output=drawn.explained, scale=scale, coverage=coverage)
+    n, values = fitted.names.index(found.features[0]), found.values
+    band = None if found.lower is None or found.upper is None else (found.lower, found.upper)
+    average, name = _average(fitted, drawn), f"mean {short(drawn.name)}"
+    if on_probability:
+        name = f"probability of {short(drawn.class_name)}"
     p = fitted.encoding.marginals[n]
     levels = levels_of(fitted.encoding.modes[n], p, values)
 
@@ -114,33 +120,12 @@ def effect(
     return ax
 
 
-class _EffectCurve(NamedTuple):
-    """The effect of predictor n: its name on the axis, (I_n,) values, their band, and the average."""
-
-    n: int
-    name: str
-    values: Array
-    band: tuple[Array, Array] | None
-    average: float
-
-
-def _mean_curve(fitted: FittedModel, feature: Feature, output: Output, coverage: float) -> _EffectCurve:
-    k, target = output_of(fitted, output)
-    found = partial_dependence(fitted, feature, coverage=coverage)
-    band = None
-    if found.lower is not None and found.upper is not None:
-        band = of_output(fitted, found.lower, k), of_output(fitted, found.upper, k)
-    n, average = fitted.names.index(found.features[0]), float(fitted.tensor.mean()[k])
-    return _EffectCurve(n, f"mean {short(target)}", of_output(fitted, found.values, k), band, average)
-
-
-def _class_curve(fitted: FittedModel, feature: Feature, output: Output, coverage: float) -> _EffectCurve:
-    k, _ = output_of(fitted, output)
-    check_coverage(coverage)
-    at, name = class_of(fitted, k)
-    found = probability_effect(fitted, feature, coverage)
-    band = None if found.bounds is None else (found.bounds[0][:, at], found.bounds[1][:, at])
-    return _EffectCurve(found.n, f"probability of {short(name)}", found.values[:, at], band, float(found.average[at]))
+def _average(fitted: FittedModel, drawn: DrawnOutput) -> float:
+    """The mean prediction; of a classifier, the probability at the mean latent values."""
+    if drawn.class_index is None:
+        return float(fitted.tensor.mean()[drawn.position])
+    means = [draw.mean() for draw in ((fitted.tensor,) if fitted.posterior is None else fitted.posterior.draws)]
+    return float(predictive_at(fitted, np.array(means)[:, None]).probabilities[0, drawn.class_index])
 
 
 def _curve(ax: Axes, levels: LevelAxis, values: Array, band: tuple[Array, Array] | None) -> None:

@@ -1,44 +1,56 @@
-"""Which of the outputs of a model is drawn, and its name.
+"""Which of the outputs of a model is drawn, and its name. Those of a classifier are latent values of its classes."""
 
-The outputs of a classifier are latent values: of the second of two classes, or of each of several.
-"""
-
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid.data.targets import ClassTargets
+from csid.explain.outputs import index_of_label
 from csid.fitted.class_names import class_names
 from csid.fitted.model import FittedModel
 
 Array = NDArray[np.float64]
-Output = int | str
+Output = Any
+"""Position or name of an output; of a classifier, the label of a class; None for the default."""
 
-_MOST_SHOWN = 5
+
+class DrawnOutput(NamedTuple):
+    """The output that is drawn.
+
+    position : among the values of the tensor, which is taken times `sign`.
+    name : as axes and titles say it. explained : the output as explanations take it.
+    class_index, class_name : of a classifier, else None and empty.
+    """
+
+    position: int
+    name: str
+    explained: Any
+    sign: float = 1.0
+    class_index: int | None = None
+    class_name: str = ""
 
 
-def output_of(fitted: FittedModel, output: Output) -> tuple[int, str]:
-    """Position and name of an output that is given by either."""
+def output_of(fitted: FittedModel, output: Output) -> DrawnOutput:
+    """The output that is given by its position or name, or by the label of a class.
+
+    By default the first one; of two classes, the second.
+    """
+    if fitted.classes is not None:
+        return _output_of_class(fitted, fitted.classes, output)
     K, names = fitted.n_outputs, fitted.target_names
-    k = names.index(output) if isinstance(output, str) and output in names else output
+    k = 0 if output is None else names.index(output) if isinstance(output, str) and output in names else output
     if isinstance(k, int | np.integer) and 0 <= k < K:
-        return int(k), names[k] if fitted.classes is None else f"latent value of {class_of(fitted, int(k))[1]}"
+        return DrawnOutput(int(k), names[k], int(k))
     raise ValueError(
         f"output={output!r}: the model has {K} output(s); "
         f"give a position from 0 to {K - 1}, or one of {', '.join(map(repr, names))}."
     )
 
 
-def of_output(fitted: FittedModel, values: Array, k: int) -> Array:
-    """The part of values (..., K) for output k; they have no axis K if y had one dimension."""
-    return np.asarray(values if fitted.one_output else values[..., k])
-
-
-def class_of(fitted: FittedModel, k: int) -> tuple[int, str]:
-    """Position and name of the class whose latent value output k is."""
-    at = k if fitted.n_outputs > 1 else 1
-    return at, class_names(classes_of(fitted, "this plot").labels, fitted.class_target)[at]
+def of_output(fitted: FittedModel, values: Array, drawn: DrawnOutput) -> Array:
+    """The part of values (..., K) for one output; they have no axis K if y had one dimension."""
+    return np.asarray(drawn.sign * (values if fitted.one_output else values[..., drawn.position]))
 
 
 def classes_of(fitted: FittedModel, what: str) -> ClassTargets:
@@ -48,10 +60,10 @@ def classes_of(fitted: FittedModel, what: str) -> ClassTargets:
     return fitted.classes
 
 
-def label_of(fitted: FittedModel, label: Any, what: str) -> int:
-    """The position of a class that is given by its label."""
-    labels = classes_of(fitted, what).labels.tolist()
-    if label in labels:
-        return int(labels.index(label))
-    some = ", ".join(map(repr, labels[:_MOST_SHOWN])) + (", …" if len(labels) > _MOST_SHOWN else "")
-    raise ValueError(f"label={label!r} is not a class: give one of {some}.")
+def _output_of_class(fitted: FittedModel, classes: ClassTargets, label: Any) -> DrawnOutput:
+    """With one latent value, that of the first of two classes is its negative."""
+    labels, one = classes.labels.tolist(), fitted.n_outputs == 1
+    at = int(one) if label is None else index_of_label(classes, label, "output")
+    name = class_names(classes.labels, fitted.class_target)[at]
+    position, sign = (0, 1.0 if at else -1.0) if one else (at, 1.0)
+    return DrawnOutput(position, f"latent value of {name}", labels[at], sign, at, name)
