@@ -87,15 +87,19 @@ def test_effects_are_probabilities(classes: int, draws: bool) -> None:
     ax = plots.effect(model, "load", output=None if classes == 2 else "$van")
     curve = next(line for line in ax.lines if line.get_label() == "effect").get_ydata()
     tensors = (model.tensor,) if model.posterior is None else model.posterior.draws
-    values = []
+    exponent, values = 0.8 if draws else 1.0, []
     for one in tensors:
         p, A = one.marginals, one.factors
         others = (p[0] @ A[0]) * (p[2] @ A[2]) * (p[3] @ A[3])
         values.append(one.bias + (A[1] * others) @ one.V.T)
     of_draws = model.likelihood.class_probabilities(np.array(values), {})  # type: ignore[attr-defined]
-    mean = of_draws.mean(axis=0) ** (0.8 if draws else 1.0)
+    mean = of_draws.mean(axis=0) ** exponent
     expected = (mean / mean.sum(axis=1, keepdims=True))[:, 1]
     np.testing.assert_allclose(curve, expected, rtol=1e-9)
+    means = np.array([one.mean() for one in tensors])[:, None]
+    at_mean = model.likelihood.class_probabilities(means, {}).mean(axis=0)[0] ** exponent  # type: ignore[attr-defined]
+    dashed = next(line for line in ax.lines if list(line.get_xdata()) == [0, 1]).get_ydata()[0]
+    np.testing.assert_allclose(dashed, at_mean[1] / at_mean.sum(), rtol=1e-9)
     assert ax.get_ylabel() == f"probability of {'fate 1' if classes == 2 else chr(92) + '$van'}"
     bounds = [line.get_ydata() for line in ax.lines if line.get_label() == "_bound"]
     assert len(bounds) == 2 * draws

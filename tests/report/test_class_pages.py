@@ -36,7 +36,8 @@ KINDS = ("two numbers", "three hostile texts", "least squares, two", "least squa
 ANSWERS = """(rows) => rows.map((cells) => {
     const { model } = window.csid, factors = model.rows(cells), predicted = model.predict(cells, factors);
     return {
-        probabilities: model.probabilities(predicted, 0.9).map(({ mean, lower, upper }) => [mean, lower, upper]),
+        probabilities: [0.9, 0.5].map((coverage) =>
+            model.probabilities(predicted, coverage).map(({ mean, lower, upper }) => [mean, lower, upper])),
         shapley: model.shapley(factors).map((values) => Array.from(values)),
     };
 })"""
@@ -108,11 +109,14 @@ def test_probabilities_and_effects_are_those_of_python(kind: str, browser: Any, 
         effects = page.evaluate("() => window.csid.model.predictors.map((_, n) => window.csid.model.effect(n, 1))")
         average = page.evaluate("() => window.csid.model.average")
     found = np.array([answer["probabilities"] for answer in answers])
-    assert_allclose(found[..., 0], model.class_probabilities(X, 1), atol=1e-6)
+    for of_coverage in (0, 1):
+        assert_allclose(found[:, of_coverage, :, 0], model.class_probabilities(X, 1), atol=1e-6)
     predictive = next(model.class_predictives(X, 1))[1]
     if model.posterior is not None:
-        assert_allclose(np.moveaxis(found[..., 1:], 2, 0), predictive.quantiles(np.array([0.05, 0.95])), atol=1e-6)
-        assert (found[..., 1] < found[..., 2]).any()
+        for at, levels in enumerate(([0.05, 0.95], [0.25, 0.75])):  # the latter are cumulative weights of the draws
+            bounds = np.moveaxis(found[:, at, :, 1:], 2, 0)
+            assert_allclose(bounds, predictive.quantiles(np.array(levels)), atol=1e-6)
+            assert (bounds[0] < bounds[1]).any()
     phi = shapley_values(model, X).reshape(len(X), 2, -1)
     of_classes = np.concatenate([-phi, phi], axis=2) if phi.shape[2] == 1 else phi
     assert_allclose([answer["shapley"] for answer in answers], of_classes.transpose(0, 2, 1), atol=1e-6)
@@ -171,8 +175,11 @@ def test_many_classes_make_a_small_matrix_of_confusions() -> None:
     assert len(found["labels"]) == len(found["counts"]) == 30
     assert np.sum(found["counts"]) == 5000
     assert found["labels"][-1] == "other classes"
-    first = int(found["labels"][0])
+    first, second = int(found["labels"][0]), int(found["labels"][1])
     assert found["counts"][0][0] == np.sum((seen == first) & (likeliest == first))
+    kept = [int(label) for label in found["labels"][:-1]]
+    assert found["counts"][-1][1] == np.sum(~np.isin(seen, kept) & (likeliest == second))
+    assert found["counts"][1][-1] == np.sum((seen == second) & ~np.isin(likeliest, kept))
 
 
 def test_controls_and_the_selector_move_what_is_shown(browser: Any, tmp_path: Path) -> None:
