@@ -1,16 +1,23 @@
 """Models made by hand, not fitted: their pictures change only when the drawing does."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from csid.data.targets import ClassTargets
 from csid.encoding import CategoricalMode, Encoding, OrdinalMode
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Draws, Posterior
 from csid.fitted.schema import ColumnSchema, Schema
+from csid.likelihoods.binary_probit import BinaryProbit
 from csid.likelihoods.calibration import Calibration
+from csid.likelihoods.class_predictive import ProbabilityCalibration
 from csid.likelihoods.gaussian import Gaussian
+from csid.likelihoods.multinomial_probit import MultinomialProbit
 from csid.tensor.cpd import CPD
 
 Array = NDArray[np.float64]
@@ -95,6 +102,40 @@ def bayesian(outputs: int = 1) -> FittedModel:
         calibration=Calibration.identity(outputs),
         schema=schema(outputs),
     )
+
+
+def classifier(classes: int = 2, draws: bool = True) -> FittedModel:
+    """Two classes, 0 and 1, or three with texts as labels."""
+    several = classes > 2
+    V = np.array([[1.0, -0.3], [-0.5, 0.6], [-0.5, -0.3]]) if several else np.array([[1.2, 0.5]])
+    bias = np.array([0.2, -0.6, 0.4]) if several else np.array([-0.6])
+    of_draws = [replace(tensor(tilt), V=V, bias=bias) for tilt in (np.linspace(-0.3, 0.3, 9) if draws else [0.0])]
+    levels, labels = encoding(), np.array(["bus", "$van", "saab"], dtype=object) if several else np.array([0, 1])
+    likelihood = MultinomialProbit((0.5, 0.3, 0.2)) if several else BinaryProbit((0.6, 0.4))
+    groups = (Draws.of(levels.modes, of_draws, [{}] * 9, np.full(9, 1.0 / 9.0)),) if draws else ()
+    cpd = CPD.average(tuple(of_draws), np.full(len(of_draws), 1.0 / len(of_draws)))
+    sweeps = np.arange(1, 41)[:, None]
+    traces = tuple(0.4 + 0.3 / sweeps + 0.02 * np.sin(sweeps * (chain + 1)) for chain in range(3))
+    sampled = SamplingRecord({"medium": 1.0}, {"noise_rhat": 1.234, "prediction_rhat": 1.01}, traces)
+    return replace(
+        bayesian() if draws else least_squares(),
+        columns=Columns("BayesianCSIDClassifier" if draws else "CSIDClassifier", len(NAMES), NAMES, ("fate",)),
+        tensor=cpd,
+        likelihood=likelihood,
+        one_output=not several,
+        training=sampled if draws else LeastSquaresRecord((cpd,), (0.5 + 0.3 / np.arange(1, 21),), (np.zeros(0),)),
+        posterior=Posterior(groups, levels, likelihood) if draws else None,
+        calibration=ProbabilityCalibration(0.8) if draws else None,
+        classes=ClassTargets(labels, np.array(likelihood.frequencies) * 500),
+    )
+
+
+def seen(model: FittedModel, X: pd.DataFrame, seed: int = 1) -> NDArray[Any]:
+    """Classes drawn from the probabilities of a classifier."""
+    assert model.classes is not None
+    below = model.class_probabilities(X, 1).cumsum(axis=1)[:, :-1]
+    u = np.random.default_rng(seed).uniform(size=(len(X), 1))
+    return np.asarray(model.classes.labels[(below < u).sum(axis=1)])
 
 
 def schema(outputs: int) -> Schema | None:

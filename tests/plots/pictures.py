@@ -20,7 +20,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from csid import plots
-from plots.models import bayesian, least_squares, observed, rows
+from plots.models import bayesian, classifier, least_squares, observed, rows, seen
 
 BASELINE = Path(__file__).parent / "baseline"
 
@@ -43,19 +43,29 @@ def _with_observations(draw: Callable[..., Axes], ax: Axes, **options: Any) -> A
     return draw(model, X, observed(model, X), ax=ax, **options)
 
 
+def _with_classes(draw: Callable[..., Axes], ax: Axes, classes: int = 2, **options: Any) -> Axes:
+    model, X = classifier(classes), rows(300)
+    return draw(model, X, seen(model, X), ax=ax, **options)
+
+
 PICTURES = {
     "beeswarm": Picture(lambda ax: plots.beeswarm(least_squares(), rows(), ax=ax)),
     "calibration": Picture(lambda ax: _with_observations(plots.calibration, ax)),
+    "confusion_matrix": Picture(lambda ax: _with_classes(plots.confusion_matrix, ax, 3)),
     "convergence": Picture(lambda ax: plots.convergence(least_squares(), ax=ax)),
     "convergence_of_chains": Picture(lambda ax: plots.convergence(bayesian(), ax=ax)),
     "effects": Picture(lambda axes: plots.effects(bayesian(), axes=axes), panels=4),
+    "effects_on_probability": Picture(lambda axes: plots.effects(classifier(3), axes=axes, output="$van"), panels=4),
     "effects_in_stairs": Picture(lambda axes: plots.effects(least_squares(linear=False), ["heat", 1], axes=axes), 2),
     "factor_curves": Picture(lambda axes: plots.factor_curves(least_squares(), most=3, axes=axes), 3),
     "importance": Picture(lambda ax: plots.importance(least_squares(), ax=ax)),
     "pair": Picture(lambda ax: plots.pair(least_squares(), "heat", "load", ax=ax)),
     "pair_with_categories": Picture(lambda ax: plots.pair(least_squares(), "city", "load", ax=ax)),
     "pit": Picture(lambda ax: _with_observations(plots.calibration, ax, kind="pit")),
+    "precision_recall": Picture(lambda ax: _with_classes(plots.precision_recall, ax, label=0)),
+    "reliability": Picture(lambda ax: _with_classes(plots.reliability, ax)),
     "residuals": Picture(lambda ax: _with_observations(plots.residuals, ax)),
+    "roc": Picture(lambda ax: _with_classes(plots.roc, ax, 3)),
     "waterfall": Picture(lambda ax: plots.waterfall(bayesian(), rows(), 2, ax=ax)),
 }
 

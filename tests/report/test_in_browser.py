@@ -22,7 +22,7 @@ ANSWERS = """(rows) => rows.map((cells) => {
     const model = window.csid.model, factors = model.rows(cells), predicted = model.predict(cells, factors);
     return {
         means: predicted.map((one) => one.mean),
-        bounds: model.posterior ? predicted.map((one, k) => model.interval(k, one, 0.9)) : null,
+        bounds: model.sampled ? predicted.map((one, k) => model.interval(k, one, 0.9)) : null,
         shapley: model.shapley(factors).map((values) => Array.from(values)),
     };
 })"""

@@ -124,6 +124,12 @@ class FittedModel:
         return self.known_targets or default_targets(self.n_outputs)
 
     @property
+    def class_target(self) -> str:
+        """The name of the target of a classifier, of which the outputs are the classes."""
+        names = self.columns.targets if self.schema is None else self.schema.targets
+        return names[0] if len(names) == 1 else "y"
+
+    @property
     def known_targets(self) -> tuple[str, ...]:
         """Names of the outputs, if y or the data file has them; else none."""
         names = self.columns.targets if self.schema is None else self.schema.targets
@@ -188,6 +194,10 @@ class FittedModel:
         """Calibrated predictive distributions of classes."""
         for rows, predictive in self.predictives(X, n_threads):
             yield rows, as_class_predictive(predictive)
+
+    def class_probabilities(self, X: Any, n_threads: int) -> Array:
+        """Calibrated probabilities (M, C) of the classes."""
+        return np.concatenate([each.probabilities for _, each in self.class_predictives(X, n_threads)])
 
     def predictives(self, X: Any, n_threads: int) -> Iterator[tuple[slice, Predictive]]:
         """Calibrated predictive distributions for the rows of a table, in batches of rows.

@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from csid.data.problem import Summary
 from csid.likelihoods.class_likelihood import ClassLikelihood, LatentConditions, OnnxClasses
-from csid.likelihoods.gaussian import onnx_cdf
+from csid.likelihoods.gaussian import NORMAL_JAVASCRIPT, onnx_cdf
 from csid.likelihoods.intervals import values_between
 from csid.likelihoods.likelihood import StartValues
 
@@ -58,6 +58,10 @@ class BinaryProbit(ClassLikelihood):
         return LatentConditions(np.array([[1.0 if index == 0 else -1.0]]), np.zeros(1))
 
     @property
+    def javascript(self) -> str:
+        return _JAVASCRIPT
+
+    @property
     def python(self) -> str:
         return "import math\n\n\n" + inspect.getsource(TwoClasses)
 
@@ -76,3 +80,9 @@ class TwoClasses:
 
 def _onnx_probabilities(values: Any, parameters: Mapping[str, Array]) -> Any:
     return onnx_cdf(values * -1.0).then("Concat", onnx_cdf(values), axis=1)
+
+
+_JAVASCRIPT = f"""(() => {{
+  const normal = {NORMAL_JAVASCRIPT};
+  return {{ probabilities: (values) => values.map(normal.cdf) }};
+}})()"""

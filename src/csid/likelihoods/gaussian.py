@@ -45,7 +45,7 @@ class Gaussian(LocationScale):
 
     @property
     def javascript(self) -> str:
-        return _JAVASCRIPT
+        return NORMAL_JAVASCRIPT
 
     @property
     def python(self) -> str:
@@ -68,8 +68,9 @@ class StandardNormal:
         return NormalDist().inv_cdf(q)
 
 
-# The complementary error function for z >= 0, to rounding error: a series of positive terms, or a continued fraction.
-_JAVASCRIPT = """(() => {
+# The standard normal distribution in JavaScript. The complementary error function for z >= 0, to rounding error: a
+# series of positive terms, or a continued fraction.
+NORMAL_JAVASCRIPT = """(() => {
   function erfcOfPositive(z) {
     if (z < 3) {
       let term = z, sum = z;

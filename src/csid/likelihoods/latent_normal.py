@@ -35,6 +35,7 @@ class LatentNormal(Likelihood):
 
     latent: ClassVar[bool] = True
     noise_prior: ClassVar[bool] = False
+    monitored: ClassVar[str] = "log loss"
 
     @abstractmethod
     def latent_values(

@@ -51,6 +51,7 @@ class Likelihood(ABC):
         standardised.
     noise_prior : whether a prior of the noise can use the squared error on held-out rows (`with_noise_prior`).
     draw_parameters : names of the parameters that a posterior draw keeps.
+    monitored : what convergence diagnostics monitor along a chain, see `trace`: in a word, as pages and plots say it.
     """
 
     name: ClassVar[str]
@@ -60,6 +61,7 @@ class Likelihood(ABC):
     latent: ClassVar[bool] = False
     noise_prior: ClassVar[bool] = True
     draw_parameters: ClassVar[tuple[str, ...]] = ()
+    monitored: ClassVar[str] = "noise"
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -191,7 +193,11 @@ class Likelihood(ABC):
     @property
     @abstractmethod
     def javascript(self) -> str:
-        """A JavaScript object with `cdf(z)` and `pdf(z)` of noise of scale one."""
+        """A JavaScript object with `cdf(z)` and `pdf(z)` of noise of scale one.
+
+        Of classes, with `probabilities(values)`, given a latent value for each class. Of two classes, the latent value
+        of the first is minus that of the second.
+        """
 
     @property
     @abstractmethod

@@ -22,7 +22,7 @@ from csid._kernels.latent_draws import (
 )
 from csid.data.problem import Summary
 from csid.likelihoods.class_likelihood import ClassLikelihood, LatentConditions, OnnxClasses
-from csid.likelihoods.largest_utility import LargestUtility, onnx_probabilities
+from csid.likelihoods.largest_utility import JAVASCRIPT, LargestUtility, onnx_probabilities
 from csid.likelihoods.likelihood import Parameters, StartValues
 from csid.tensor.factors import Factors
 
@@ -91,6 +91,10 @@ class MultinomialProbit(ClassLikelihood):
     def in_units(self, factors: Factors, parameters: Parameters) -> Factors:
         scaled = super().in_units(factors, parameters)
         return replace(scaled, V=scaled.V - scaled.V.mean(axis=0), bias=scaled.bias - scaled.bias.mean())
+
+    @property
+    def javascript(self) -> str:
+        return JAVASCRIPT
 
 
 @cache

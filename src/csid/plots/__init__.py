@@ -8,6 +8,7 @@ try:
 except ImportError as error:
     raise ImportError("csid.plots draws with matplotlib, which is not installed: pip install csid[plots]") from error
 
+from csid.plots.classes import confusion_matrix, precision_recall, reliability, roc
 from csid.plots.convergence import convergence
 from csid.plots.effects import effect, effects
 from csid.plots.factors import factor_curves
@@ -19,12 +20,16 @@ from csid.plots.shapley import beeswarm, waterfall
 __all__ = [
     "beeswarm",
     "calibration",
+    "confusion_matrix",
     "convergence",
     "effect",
     "effects",
     "factor_curves",
     "importance",
     "pair",
+    "precision_recall",
+    "reliability",
     "residuals",
+    "roc",
     "waterfall",
 ]

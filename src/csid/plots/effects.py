@@ -1,6 +1,7 @@
 """Main effects: partial dependence on each predictor, its band, and the distribution of the training rows."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 from csid.explain.dependence import partial_dependence
 from csid.explain.features import Feature
 from csid.explain.importance import mean_effects
-from csid.fitted.model import Model, fitted_model
+from csid.explain.probabilities import predictive_at
+from csid.fitted.model import FittedModel, Model, fitted_model
 from csid.plots import panels
 from csid.plots.labels import short, wrapped
 from csid.plots.levels import LevelAxis, density, levels_of
-from csid.plots.outputs import Output, of_output, output_of
+from csid.plots.outputs import DrawnOutput, Output, output_of
 from csid.plots.panels import AxesArray
 from csid.plots.style import FRAME, INK, SECOND, SHADE, SOFT, styled
 
@@ -29,7 +31,7 @@ def effects(
     model: Model,
     features: Sequence[Feature] | None = None,
     *,
-    output: Output = 0,
+    output: Output = None,
     coverage: float = 0.9,
     most: int = 12,
     sharey: bool = True,
@@ -41,7 +43,7 @@ def effects(
     ----------
     model : a fitted csid estimator.
     features : predictors by name or position; by default the `most` with the highest `feature_importances_`.
-    output : position or name of the output.
+    output : position or name of the output, by default the first; of a classifier, the label of a class.
     coverage : fraction of the posterior draws in the band of a Bayesian model.
     most : how many predictors are drawn by default.
     sharey : give all panels of a new figure the same scale, so that effects can be compared.
@@ -65,7 +67,7 @@ def effects(
 
 @styled
 def effect(
-    model: Model, feature: Feature, *, output: Output = 0, coverage: float = 0.9, ax: Axes | None = None
+    model: Model, feature: Feature, *, output: Output = None, coverage: float = 0.9, ax: Axes | None = None
 ) -> Axes:
     """Draw the partial dependence on one predictor.
 
@@ -73,6 +75,9 @@ def effect(
     if they are text; the level of missing cells is on the right. A Bayesian model adds the band of its draws. The
     shade at the bottom is the distribution of the training rows, the dashed line the mean prediction. Other predictors
     follow their marginals independently.
+
+    Of a classifier, it is the probability of the class `output`, by default the second of two: that at the partial
+    dependence of the latent values, averaged over the draws. The dashed line is the one at their means.
 
     Examples
     --------
@@ -84,18 +89,20 @@ def effect(
     'x0'
     """
     fitted = fitted_model(model)
-    k, target = output_of(fitted, output)
-    found = partial_dependence(model, feature, coverage=coverage)
-    n = fitted.names.index(found.features[0])
+    drawn = output_of(fitted, output)
+    on_probability = fitted.classes is not None
+    scale: Literal["probability", "latent"] = "probability" if on_probability else "latent"
+    found = partial_dependence(model, feature, output=drawn.explained, scale=scale, coverage=coverage)
+    n, values = fitted.names.index(found.features[0]), found.values
+    band = None if found.lower is None or found.upper is None else (found.lower, found.upper)
+    average, name = _average(fitted, drawn), f"mean {short(drawn.name)}"
+    if on_probability:
+        name = f"probability of {short(drawn.class_name)}"
     p = fitted.encoding.marginals[n]
-    values = of_output(fitted, found.values, k)
-    band = None
-    if found.lower is not None and found.upper is not None:
-        band = of_output(fitted, found.lower, k), of_output(fitted, found.upper, k)
     levels = levels_of(fitted.encoding.modes[n], p, values)
 
     ax = panels.one(ax, 3.6, 2.9)
-    ax.axhline(float(fitted.tensor.mean()[k]), color=SOFT, linewidth=0.9, dashes=(5, 3), zorder=1)
+    ax.axhline(average, color=SOFT, linewidth=0.9, dashes=(5, 3), zorder=1)
     if levels.numeric:
         _curve(ax, levels, values, band)
     else:
@@ -105,12 +112,20 @@ def effect(
         _points(ax, np.array([levels.missing_place]), values[apart], _of_levels(band, apart), "D", SECOND)
         ax.axvline(levels.missing_place - 1.3 * levels.missing_half, color=FRAME, linewidth=0.8, linestyle=":")
     _strip(ax, levels, p)
-    ax.set_title(wrapped(found.features[0]), loc="left")
-    ax.set(xlim=levels.limits, ylabel=f"mean {short(target)}")
+    ax.set_title(wrapped(fitted.names[n]), loc="left")
+    ax.set(xlim=levels.limits, ylabel=name)
     if levels.left_out:
         ax.set_xlabel(f"{levels.left_out} rarer categories not shown", color=SOFT)
     levels.mark(ax.xaxis)
     return ax
+
+
+def _average(fitted: FittedModel, drawn: DrawnOutput) -> float:
+    """The mean prediction; of a classifier, the probability at the mean latent values."""
+    if drawn.class_index is None:
+        return float(fitted.tensor.mean()[drawn.position])
+    means = [draw.mean() for draw in ((fitted.tensor,) if fitted.posterior is None else fitted.posterior.draws)]
+    return float(predictive_at(fitted, np.array(means)[:, None]).probabilities[0, drawn.class_index])
 
 
 def _curve(ax: Axes, levels: LevelAxis, values: Array, band: tuple[Array, Array] | None) -> None:

@@ -26,7 +26,7 @@ def factor_curves(
     components: int = 4,
     *,
     draw: int | None = None,
-    output: Output = 0,
+    output: Output = None,
     most: int = 12,
     axes: Sequence[Axes] | AxesArray | None = None,
 ) -> AxesArray:
@@ -41,7 +41,7 @@ def factor_curves(
     model : a fitted csid estimator.
     components : how many, at most 6.
     draw : for a `BayesianCSIDRegressor`, which of its posterior draws; by default one of largest weight.
-    output : position or name of the output.
+    output : position or name of the output, by default the first; of a classifier, the label of a class.
     most : how many predictors, those with the highest `feature_importances_`.
     axes : as many axes as there are panels; by default those of a new figure.
 
@@ -50,18 +50,18 @@ def factor_curves(
     array of the axes that were drawn on, one per predictor.
     """
     fitted = fitted_model(model)
-    k, _ = output_of(fitted, output)
+    chosen = output_of(fitted, output)
     if not 1 <= components <= len(SERIES):
         raise ValueError(f"components={components}: give 1 to {len(SERIES)}, since more curves cannot be told apart.")
     draw, title = _draw_shown(fitted, draw)
     found = uniqueness(fitted, draw=draw)
-    weights = of_output(fitted, found.weights, k)
+    weights = of_output(fitted, found.weights, chosen)
     curves = range(min(components, len(weights)))
     names = fitted.names
     shown = np.argsort(-mean_effects(fitted.tensor), kind="stable")[:most].tolist()
     drawn = panels.several(axes, len(shown), sharey=False)
     for ax, n in zip(drawn, shown, strict=True):
-        levels = levels_of_predictor(fitted, n, k)
+        levels = levels_of_predictor(fitted, n, chosen.position)
         ax.axhline(0.0, color=FRAME, linewidth=0.8, zorder=0.5)
         for f in curves:
             A, S = found.curves[names[n]][:, f], len(levels.shown)

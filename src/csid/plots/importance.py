@@ -15,6 +15,7 @@ from csid.plots.style import INK, SHADE, styled
 def importance(model: Model, *, most: int = 20, ax: Axes | None = None) -> Axes:
     """Draw `feature_importances_`, the share of each predictor in the variance of the prediction, the largest on top.
 
+    Of a classifier, the variance is that of the latent values.
     If there are more than `most` predictors, the last bar is the sum of all others.
     """
     fitted = fitted_model(model)
@@ -36,5 +37,6 @@ def importance(model: Model, *, most: int = 20, ax: Axes | None = None) -> Axes:
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.set_xlim(0.0, 1.15 * max(widths))
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.set_xlabel("share of the variance of the prediction")
+    what = "prediction" if fitted.classes is None else "latent values"
+    ax.set_xlabel(f"share of the variance of the {what}")
     return ax

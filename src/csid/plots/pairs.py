@@ -16,7 +16,7 @@ from csid.fitted.model import Model, fitted_model
 from csid.plots import panels
 from csid.plots.labels import number, short, wrapped
 from csid.plots.levels import LevelAxis, levels_of_predictor
-from csid.plots.outputs import Output, of_output, output_of
+from csid.plots.outputs import Output, output_of
 from csid.plots.style import MAP, styled
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ def pair(
     first: Feature,
     second: Feature,
     *,
-    output: Output = 0,
+    output: Output = None,
     contours: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
@@ -42,17 +42,17 @@ def pair(
     ----------
     model : a fitted csid estimator.
     first, second : the predictors on the horizontal and the vertical axis, by name or position.
-    output : position or name of the output.
+    output : position or name of the output, by default the first; of a classifier, the label of a class.
     contours : draw labelled contour lines; if a predictor is a category and there are few cells, the values are written
         into the cells instead.
     ax : axes to draw on; by default those of a new figure.
     """
     fitted = fitted_model(model)
-    k, target = output_of(fitted, output)
+    drawn = output_of(fitted, output)
     # without draws: an interval for each cell would take long, and is not drawn
-    found = partial_dependence(replace(fitted, posterior=None), (first, second))
-    values = of_output(fitted, found.values, k)
-    along, up = (levels_of_predictor(fitted, fitted.names.index(name), k) for name in found.features)
+    found = partial_dependence(replace(fitted, posterior=None), (first, second), output=drawn.explained)
+    values = found.values
+    along, up = (levels_of_predictor(fitted, fitted.names.index(name), drawn.position) for name in found.features)
 
     ax = panels.one(ax, 4.6, 3.6)
     norm = Normalize(float(values.min()), float(values.max()))
@@ -74,7 +74,7 @@ def pair(
         levels.mark(axis)
         axis.set_label_text(wrapped(name))
     ax.set(xlim=_limits(along, smooth), ylim=_limits(up, smooth))
-    panels.colour_bar(ax, ScalarMappable(norm, MAP), f"mean {short(target)}")
+    panels.colour_bar(ax, ScalarMappable(norm, MAP), f"mean {short(drawn.name)}")
     return ax
 
 

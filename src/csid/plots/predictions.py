@@ -13,7 +13,7 @@ from csid.explain.bands import check_coverage
 from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
 from csid.plots import panels
 from csid.plots.labels import short
-from csid.plots.outputs import Output, of_output, output_of
+from csid.plots.outputs import DrawnOutput, Output, of_output, output_of
 from csid.plots.style import INK, SECOND, SHADE, SOFT, styled
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ def calibration(
     y: Any,
     *,
     kind: Literal["coverage", "pit"] = "coverage",
-    output: Output = 0,
+    output: Output = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw how well predictive distributions are calibrated, on rows that the model was not fitted to.
@@ -44,27 +44,28 @@ def calibration(
     kind : "coverage", the fraction of rows inside intervals of nominal coverage 5 % to 95 %; or "pit", a histogram of
         the predictive distribution function at the observations (the probability integral transform). For a calibrated
         model, each point or bar ends inside the shade with a probability of 90 %.
-    output : position or name of the output.
+    output : position or name of the output, by default the first.
     ax : axes to draw on; by default those of a new figure.
     """
     if kind not in ("coverage", "pit"):
         raise ValueError(f"kind={kind!r}: give 'coverage' or 'pit'.")
     fitted = fitted_model(model)
-    k, target = output_of(fitted, output)
+    _check_numeric(fitted, "plots.calibration")
+    drawn = output_of(fitted, output)
     fitted.require_posterior("plots.calibration")
-    observed = _observed(fitted, X, y, k)
+    observed = _observed(fitted, X, y, drawn)
     probabilities = _BOUNDS if kind == "coverage" else _TENTHS[1:-1]
-    quantiles = _quantiles(fitted, X, k, probabilities, threads_of(model))
+    quantiles = _quantiles(fitted, X, drawn.position, probabilities, threads_of(model))
     ax = panels.one(ax, 3.8, 3.6)
     draw = _coverage if kind == "coverage" else _pit
     draw(ax, observed, quantiles)
-    ax.set_title(short(target), loc="left")
+    ax.set_title(short(drawn.name), loc="left")
     return ax
 
 
 @styled
 def residuals(
-    model: Model, X: Any, y: Any, *, output: Output = 0, coverage: float = 0.9, ax: Axes | None = None
+    model: Model, X: Any, y: Any, *, output: Output = None, coverage: float = 0.9, ax: Axes | None = None
 ) -> Axes:
     """Draw residuals against predictions.
 
@@ -75,15 +76,16 @@ def residuals(
     ----------
     model : a fitted csid estimator.
     X, y : rows and their targets.
-    output : position or name of the output.
+    output : position or name of the output, by default the first.
     coverage : of the intervals.
     ax : axes to draw on; by default those of a new figure.
     """
     fitted = fitted_model(model)
+    _check_numeric(fitted, "plots.residuals")
     check_coverage(coverage)
-    k, target = output_of(fitted, output)
-    observed = _observed(fitted, X, y, k)
-    predicted = fitted.means(X, threads_of(model))[:, k]
+    drawn = output_of(fitted, output)
+    observed = _observed(fitted, X, y, drawn)
+    predicted = fitted.means(X, threads_of(model))[:, drawn.position]
     residual = observed - predicted
     inside = np.ones(len(residual), dtype=bool)
     ax = panels.one(ax, 5.2, 3.4)
@@ -92,7 +94,7 @@ def residuals(
     along[[0, -1]] = predicted.min(), predicted.max()
     if fitted.posterior is not None:
         tails = (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
-        low, high = _quantiles(fitted, X, k, tails, threads_of(model)).T - predicted
+        low, high = _quantiles(fitted, X, drawn.position, tails, threads_of(model)).T - predicted
         inside = (low <= residual) & (residual <= high)
         below, above = _runs(predicted, low), _runs(predicted, high)
         ax.fill_between(
@@ -114,12 +116,17 @@ def residuals(
         }
         ax.scatter(predicted[~inside], residual[~inside], 1.5 * size, label=label, **outside)
     ax.plot(along, _runs(predicted, residual), color="#20262e", linewidth=1.4, linestyle="--", label="running median")
-    ax.set(xlabel=f"predicted {short(target)}", ylabel="observed − predicted")
+    ax.set(xlabel=f"predicted {short(drawn.name)}", ylabel="observed − predicted")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=3)
     return ax
 
 
-def _observed(fitted: FittedModel, X: Any, y: Any, k: int) -> Array:
+def _check_numeric(fitted: FittedModel, what: str) -> None:
+    if fitted.classes is not None:
+        raise TypeError(f"{what} is of numeric targets, but {fitted.estimator} has classes: use plots.reliability.")
+
+
+def _observed(fitted: FittedModel, X: Any, y: Any, drawn: DrawnOutput) -> Array:
     """(M,) the observations of an output."""
     _, n_rows = fitted.columns.checked(X)
     values = check_targets(y, n_rows)
@@ -127,7 +134,7 @@ def _observed(fitted: FittedModel, X: Any, y: Any, k: int) -> Array:
         raise ValueError(
             f"y has shape {values.shape}, but the model has {fitted.n_outputs} output(s): give y as for `fit`."
         )
-    return of_output(fitted, values, k)
+    return of_output(fitted, values, drawn)
 
 
 def _quantiles(fitted: FittedModel, X: Any, k: int, probabilities: Sequence[float] | Array, n_threads: int) -> Array:

@@ -15,7 +15,7 @@ from csid.explain.shapley import shapley_values
 from csid.fitted.model import FittedModel, Model, fitted_model, threads_of
 from csid.plots import panels
 from csid.plots.labels import number, short, signed
-from csid.plots.outputs import Output, of_output, output_of
+from csid.plots.outputs import Output, output_of
 from csid.plots.style import FRAME, INK, MAP, SECOND, SOFT, styled
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ def waterfall(
     X: Any,
     row: int = 0,
     *,
-    output: Output = 0,
+    output: Output = None,
     coverage: float = 0.9,
     most: int = 10,
     ax: Axes | None = None,
@@ -45,18 +45,18 @@ def waterfall(
     ----------
     model : a fitted csid estimator.
     X : data frame or array; row : which of its rows.
-    output : position or name of the output.
+    output : position or name of the output, by default the first; of a classifier, the label of a class.
     coverage : fraction of the posterior draws in an interval.
     most : how many bars; if there are more predictors, one of them is the sum of all others.
     ax : axes to draw on; by default those of a new figure.
     """
     fitted = fitted_model(model)
-    k, target = output_of(fitted, output)
+    drawn = output_of(fitted, output)
     X = _safe_indexing(fitted.columns.checked(X)[0], [row])
     bayesian = fitted.posterior is not None
-    found = shapley_values(model, X, draws=bayesian, coverage=coverage)
-    phi, *bounds = (of_output(fitted, each, k)[0] for each in (found if bayesian else (found,)))
-    base = float(fitted.tensor.mean()[k])
+    found = shapley_values(model, X, output=drawn.explained, draws=bayesian, coverage=coverage)
+    phi, *bounds = (each[0] for each in (found if bayesian else (found,)))
+    base = drawn.sign * float(fitted.tensor.mean()[drawn.position])
     labels = [f"{short(name)} = {cell}" for name, cell in zip(fitted.names, _cells(X), strict=True)]
 
     order = np.argsort(-np.abs(phi), kind="stable")
@@ -91,14 +91,15 @@ def waterfall(
     ax.use_sticky_edges = False
     ax.margins(x=0.14)
     end = float(ends[-1])
-    predicted = float(fitted.means(X, threads_of(model))[0, k])
-    ax.set_title(f"{short(target)} = {number(end)}{_other_prediction(predicted, end)}", loc="left")
-    ax.set_xlabel(f"{short(target)} (dashed line: mean prediction {number(base)})")
+    predicted, target = drawn.sign * float(fitted.means(X, threads_of(model))[0, drawn.position]), short(drawn.name)
+    ax.set_title(f"{target} = {number(end)}{_other_prediction(predicted, end)}", loc="left")
+    mean = "mean prediction" if fitted.classes is None else "mean"
+    ax.set_xlabel(f"{target} (dashed line: {mean} {number(base)})")
     return ax
 
 
 @styled
-def beeswarm(model: Model, X: Any, *, output: Output = 0, most: int = 12, ax: Axes | None = None) -> Axes:
+def beeswarm(model: Model, X: Any, *, output: Output = None, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw the Shapley values of many rows, a swarm of points for each predictor, the largest mean on top.
 
     Points are coloured from dark to light by the rank of the predictor's value. Categories have no rank and are open
@@ -108,13 +109,13 @@ def beeswarm(model: Model, X: Any, *, output: Output = 0, most: int = 12, ax: Ax
     ----------
     model : a fitted csid estimator.
     X : data frame or array (M, N)
-    output : position or name of the output.
+    output : position or name of the output, by default the first; of a classifier, the label of a class.
     most : how many predictors.
     ax : axes to draw on; by default those of a new figure.
     """
     fitted = fitted_model(model)
-    k, target = output_of(fitted, output)
-    phi = of_output(fitted, shapley_values(model, X), k)
+    drawn = output_of(fitted, output)
+    phi = shapley_values(model, X, output=drawn.explained)
     ranks, missing = _ranks(fitted, X)
     shown = np.argsort(-np.abs(phi).mean(axis=0), kind="stable")[:most][::-1]
     widest = float(np.abs(phi[:, shown]).max()) or 1.0
@@ -136,7 +137,7 @@ def beeswarm(model: Model, X: Any, *, output: Output = 0, most: int = 12, ax: Ax
     ax.set_yticks(np.arange(len(shown)), labels=[short(fitted.names[n]) for n in shown])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(-0.6, len(shown) - 0.4)
-    ax.set_xlabel(f"Shapley value: contribution to {short(target)}")
+    ax.set_xlabel(f"Shapley value: contribution to {short(drawn.name)}")
     if shades is not None:
         bar = panels.colour_bar(ax, shades, "predictor's value")
         bar.set_ticks([0.0, 1.0], labels=["low", "high"])

@@ -29,7 +29,7 @@ def write_report(
     """
     fitted = fitted_model(model)
     packing = Packing(number_of_cells(fitted))
-    noise = None if fitted.posterior is None else fitted.likelihood.javascript
+    likelihood = fitted.likelihood.javascript
     data = document(model, X, y, title, None if targets is None else tuple(targets), packing)
     with atomic_file(path) as temporary:
-        temporary.write_text(page(data, packing.texts(), noise), encoding="utf-8", newline="\n")
+        temporary.write_text(page(data, packing.texts(), likelihood), encoding="utf-8", newline="\n")

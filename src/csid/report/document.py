@@ -14,13 +14,16 @@ def document(
 ) -> dict[str, Any]:
     """All data of the page of a fitted model; X and y are rows that it has not seen, or None.
 
-    `sections` has the data of each section by name, in their order; the rest is shared by all of them.
+    `sections` has the data of each section by name, in their order; the rest is shared by all of them. The targets of
+    a classifier are its classes.
     """
     inputs = ReportInputs.of(model, X, y, targets)
     data = {section.name: section.data(inputs) for section in SECTIONS}
     return {
-        "title": title or f"Predicting {' and '.join(inputs.targets)}",
+        "title": title or f"Predicting {inputs.name}",
+        "name": inputs.name,
         "targets": list(inputs.targets),
+        "classes": inputs.fitted.classes is not None,
         "sobol": {"first": rounded(inputs.shares.first), "total": rounded(inputs.shares.total)},
         "model": tensors(inputs.fitted, inputs.description, packing),
         "sections": {name: found for name, found in data.items() if found is not None},

@@ -18,17 +18,22 @@ _SCRIPTS = (
     "mixture",
     "shapley",
     "model",
+    "class_model",
     "format",
     "svg",
     "axis",
     "readings",
     "square_plot",
+    "curves",
+    "confusion_map",
     "effect_plot",
     "pair_map",
     "controls",
     "bars",
     "strip",
+    "contributions",
     "answer",
+    "class_answer",
     "rowtext",
     "lazy",
     "section",
@@ -36,10 +41,10 @@ _SCRIPTS = (
 """What sections are made from; `page.js`, after the sections, starts the page."""
 
 
-def page(document: Mapping[str, Any], arrays: Mapping[str, str], noise: str | None) -> str:
+def page(document: Mapping[str, Any], arrays: Mapping[str, str], likelihood: str) -> str:
     """The page of a document and its packed arrays; the same inputs give the same bytes.
 
-    noise : JavaScript of the noise of the likelihood, for predictive intervals; None without them.
+    likelihood : its JavaScript, for predictive intervals and for probabilities of classes.
 
     Texts of the model are in the data only, where no character begins a tag, and in the title. The page may run the
     script and use the style that it was written with, and load nothing.
@@ -47,7 +52,7 @@ def page(document: Mapping[str, Any], arrays: Mapping[str, str], noise: str | No
     style = _asset("style.css")
     names = [f"scripts/{name}" for name in _SCRIPTS] + [f"sections/{section.name}" for section in SECTIONS]
     scripts = "\n".join(_asset(f"{name}.js") for name in [*names, "scripts/page"])
-    script = f'(() => {{\n"use strict";\nconst NOISE = {noise or "null"};\n{scripts}\n}})();\n'
+    script = f'(() => {{\n"use strict";\nconst LIKELIHOOD = {likelihood};\n{scripts}\n}})();\n'
     policy = (
         f"default-src 'none'; base-uri 'none'; form-action 'none'; {_only('script', script)}; {_only('style', style)}"
     )

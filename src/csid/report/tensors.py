@@ -1,4 +1,5 @@
-"""All that a page needs to predict: levels, factors of the draws on their own levels, noise, and latent classes.
+"""All that a page needs to predict: levels, factors of the draws on their own levels, noise or calibration of class
+probabilities, and latent classes of rows.
 
 A prediction is computed as `csid.export.document` says, except for the levels of the factors. Draws under one prior
 have fewer levels than the model, a subset of its levels, and a factor is linear between them. So the page stores the
@@ -14,6 +15,7 @@ from csid.encoding import Mode, OrdinalMode
 from csid.explain.games import balanced
 from csid.fitted.description import DescribedClasses, DescribedDraws, ModelDescription, NumericPredictor, Predictor
 from csid.fitted.model import FittedModel
+from csid.report.inputs import with_output_per_class
 from csid.report.packing import Packing
 from csid.tensor.cpd import CPD
 
@@ -24,11 +26,15 @@ def tensors(fitted: FittedModel, described: ModelDescription, packing: Packing) 
     """What the page predicts with; arrays are in the packing."""
     modes, marginals = fitted.encoding.modes, fitted.tensor.marginals
     described_modes = zip(described.predictors, modes, marginals, strict=True)
+    draws, classification = described.draws, described.classification
+    n_outputs = fitted.n_outputs if classification is None else len(classification.labels)
     return {
         "predictors": [_predictor(*one, packing) for one in described_modes],
         "groups": [_group(modes, *group, packing) for group in _groups(fitted)],
-        "posterior": None if described.draws is None else _posterior(described.draws, packing),
-        "classes": None if described.classes is None else _classes(described.classes, packing),
+        "sampled": draws is not None,
+        "noise": None if draws is None or classification is not None else _noise(draws, packing),
+        "exponent": None if classification is None else classification.exponent,
+        "classes": None if described.classes is None else _classes(described.classes, n_outputs, packing),
     }
 
 
@@ -57,18 +63,15 @@ def _groups(fitted: FittedModel) -> list[tuple[tuple[Mode, ...], CPD, Array, lis
     A model without draws is one group of one draw.
     """
     if fitted.posterior is None:
-        cpd = fitted.tensor
+        cpd = with_output_per_class(fitted, fitted.tensor)
         return [(fitted.encoding.modes, cpd, cpd.bias[None, :], [cpd.rank], np.ones(1))]
-    return [
-        (
-            group.modes,
-            CPD(tuple(map(group.factor, range(len(group.modes)))), group.V, group.bias[0], _evenly(group.factors)),
-            group.bias,
-            group.ranks.tolist(),
-            group.weights,
-        )
-        for group in fitted.posterior.groups
-    ]
+    groups = []
+    for group in fitted.posterior.groups:
+        factors, marginals = tuple(map(group.factor, range(len(group.modes)))), _evenly(group.factors)
+        cpds = [with_output_per_class(fitted, CPD(factors, group.V, bias, marginals)) for bias in group.bias]
+        biases = np.array([cpd.bias for cpd in cpds])
+        groups.append((group.modes, cpds[0], biases, group.ranks.tolist(), group.weights))
+    return groups
 
 
 def _evenly(factors: tuple[NDArray[Any], ...]) -> tuple[Array, ...]:
@@ -102,22 +105,22 @@ def _levels(mode: Mode, own: Mode, packing: Packing) -> tuple[int, int] | None:
     return packing.doubles(np.searchsorted(mode.grid, own.grid))
 
 
-def _posterior(draws: DescribedDraws, packing: Packing) -> dict[str, Any]:
+def _noise(draws: DescribedDraws, packing: Packing) -> dict[str, Any]:
     return {
-        "noise": packing.doubles(draws.noise),
+        "scales": packing.doubles(draws.noise),
         "knots": packing.doubles(draws.knots),
         "log_factors": packing.doubles(draws.log_factors),
     }
 
 
-def _classes(classes: DescribedClasses, packing: Packing) -> dict[str, Any]:
+def _classes(classes: DescribedClasses, n_outputs: int, packing: Packing) -> dict[str, Any]:
     pmf = classes.pmf
     return {
         "conditional": classes.conditional,
         "weights": packing.doubles(pmf.classes.weights),
         "least": classes.least,
         "quantiles": packing.doubles(classes.quantiles),
-        "imputation_factor": packing.doubles(classes.imputation_factor),
+        "imputation_factor": packing.doubles(np.resize(classes.imputation_factor, n_outputs)),
         "predictors": [
             {"bins": packing.doubles(bins), "lifts": packing.doubles(lifts), "drawn": packing.doubles(drawn)}
             for bins, lifts, drawn in zip(pmf.bins, pmf.classes.lifts, classes.drawn, strict=True)

@@ -10,11 +10,11 @@ function rangeOf(effect, mean) {
 
 // The nodes of a plot of predictor n for output k; `common` is a range of values for all predictors, or null.
 function effectPlot({ model, targets }, n, k, common, size) {
-  const predictor = model.predictors[n], effect = model.effect(n, k), mean = model.mean[k], target = targets[k];
+  const predictor = model.predictors[n], effect = model.effect(n, k), mean = model.average[k], name = model.effectName(targets[k]);
   const [low, high] = common || rangeOf(effect, mean), format = formatterOf(high - low);
   const values = effect.slice(0, predictor.known).map((each) => each.mean);
   const words = values.length
-    ? `Mean ${target} by ${predictor.name}: from ${format(Math.min(...values))} to ${format(Math.max(...values))}` +
+    ? `${capitalised(name)} by ${predictor.name}: from ${format(Math.min(...values))} to ${format(Math.max(...values))}` +
       (predictor.own_missing ? `; ${format(effect[predictor.known].mean)} if it is missing.` : ".")
     : `${predictor.name} was never observed.`;
   const reading = (cell, { mean: value, lower, upper }) => [
@@ -24,7 +24,7 @@ function effectPlot({ model, targets }, n, k, common, size) {
   ];
   const draw = predictor.isNumber && !predictor.words.length ? curvePlot : categoryPlot;
   const height = Math.min(EFFECT.height, size.height);
-  return draw({ predictor, effect, mean, low, high, words, reading, width: size.width, height, value: `mean ${target}` });
+  return draw({ predictor, effect, mean, low, high, words, reading, width: size.width, height, value: name });
 }
 
 function curvePlot({ predictor, effect, mean, low, high, words, reading, width, height, value }) {

@@ -59,6 +59,8 @@ function formatCell(predictor, cell, digits = 5) {
 
 const counted = (number, one, many = `${one}s`) => `${number.toLocaleString("en-US")} ${number === 1 ? one : many}`;
 
+const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 // A text of at most so many letters; the middle gives way, since names often differ at their ends.
 function shortened(text, letters) {
   const all = [...text], kept = Math.max(1, letters - 1), end = Math.floor(kept / 3);

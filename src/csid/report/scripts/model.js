@@ -6,16 +6,18 @@ class Model {
     this.outputs = outputs;
     this.tensor = new Tensor(entries.groups, this.predictors, outputs, arrays);
     this.classes = entries.classes && new Classes(entries.classes, this.tensor, arrays);
-    if (entries.posterior) {
-      const { noise, knots, log_factors } = entries.posterior;
-      this.posterior = {
-        scales: arrays.rows(noise, this.tensor.weights.length),
+    this.sampled = entries.sampled; // whether there are posterior draws
+    if (entries.noise) {
+      const { scales, knots, log_factors } = entries.noise;
+      this.noise = {
+        scales: arrays.rows(scales, this.tensor.weights.length),
         knots: arrays.rows(knots, outputs),
         logFactors: arrays.rows(log_factors, outputs),
       };
     }
     const nothing = this.tensor.product(this.tensor.means);
-    this.mean = this.tensor.W.map((_, k) => this.tensor.mean(k, nothing));
+    this.mean = this.tensor.W.map((_, k) => this.tensor.mean(k, nothing)); // of the values of the tensor
+    this.average = this.mean; // of what effects are of
   }
 
   row(n, cell) {
@@ -35,7 +37,7 @@ class Model {
     const components = expected || tensor.product(rows);
     return tensor.W.map((_, k) => {
       const mean = tensor.mean(k, components);
-      if (!this.posterior) return { mean };
+      if (!this.sampled) return { mean };
       const centres = tensor.values(k, completed || components);
       const own = centres.reduce((sum, centre, d) => sum + tensor.weights[d] * centre, 0);
       const factor = incomplete ? this.classes.factors[k] : 1;
@@ -45,9 +47,9 @@ class Model {
 
   // The predictive interval with this coverage.
   interval(k, { mean, deviations }, coverage) {
-    const { scales, knots, logFactors } = this.posterior;
+    const { scales, knots, logFactors } = this.noise;
     const factor = Math.exp(interpolated(mean, knots[k], logFactors[k]));
-    const mixture = { centres: deviations, scales: scales.map((scale) => scale[k]), weights: this.tensor.weights, noise: NOISE };
+    const mixture = { centres: deviations, scales: scales.map((scale) => scale[k]), weights: this.tensor.weights, noise: LIKELIHOOD };
     return [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage].map((q) => mean + factor * quantile(q, mixture));
   }
 
@@ -61,11 +63,20 @@ class Model {
     const at = (parts) => {
       const components = this.tensor.product([others, this.tensor.row(n, parts)]);
       const mean = this.tensor.mean(k, components);
-      if (!this.posterior) return { mean, lower: mean, upper: mean };
+      if (!this.sampled) return { mean, lower: mean, upper: mean };
       const [lower, upper] = intervalOfDraws(this.tensor.values(k, components), this.tensor.weights, coverage);
       return { mean, lower, upper };
     };
     return Array.from({ length: this.predictors[n].levels }, (_, level) => at([[level, 1]]));
+  }
+
+  // What effects are of, and what the tensor predicts, for a target.
+  effectName(target) {
+    return `mean ${target}`;
+  }
+
+  valueName(target) {
+    return target;
   }
 
   // The mean prediction at a cell of one predictor, averaged over the others.

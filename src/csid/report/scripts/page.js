@@ -18,10 +18,14 @@ function prepareTheme() {
 async function main() {
   const doc = JSON.parse(byId("document").textContent), began = performance.now();
   prepareTheme();
-  const model = new Model(doc.model, doc.targets.length, await Arrays.ofPage());
+  const model = new (doc.classes ? ClassModel : Model)(doc.model, doc.targets.length, await Arrays.ofPage());
   const views = createSections({ model, doc, lazy: new Lazy() }, byId("links"), byId("sections"));
   const output = byId("output");
   output.append(...doc.targets.map((target, k) => element("option", { value: k }, target)));
+  if (doc.classes) {
+    byId("output-name").textContent = "Class";
+    output.value = doc.targets.length === 2 ? 1 : 0;
+  }
   byId("output-choice").hidden = doc.targets.length < 2;
   const show = () => Object.values(views).forEach((view) => view.show(Number(output.value)));
   output.addEventListener("change", show);

@@ -42,7 +42,7 @@ function interactionOf(model, surface, [i, firsts], [n, seconds], k) {
 
 // The nodes of a map of predictors i and n; the names of a category stand at the left, where they have room.
 function pairPlot({ model, targets }, i, n, k, interaction, size) {
-  const { predictors } = model, target = targets[k];
+  const { predictors } = model, target = model.valueName(targets[k]);
   if (isListed(predictors[i]) && !isListed(predictors[n])) [i, n] = [n, i];
   const [across, up] = [sideOf(predictors[i]), sideOf(predictors[n])];
   let surface = model.surface(i, n, across.cells, up.cells, k);

@@ -46,3 +46,6 @@ function checkBox(id, words, changed) {
 function byImportance({ sobol: { total } }, k) {
   return total.map((_, n) => n).sort((a, b) => total[b][k] - total[a][k] || a - b);
 }
+
+// What Sobol indices are shares of.
+const varying = ({ classes }) => (classes ? "latent value of the class" : "prediction");

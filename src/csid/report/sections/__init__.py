@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from csid.report.inputs import ReportInputs
-from csid.report.sections import calibration, fit, interactions, overview, what_if
+from csid.report.sections import calibration, classification, fit, interactions, overview, what_if
 
 __all__ = ["SECTIONS", "ReportSection"]
 
@@ -32,5 +32,6 @@ SECTIONS = (
     ReportSection("effects"),
     ReportSection("interactions", interactions.data),
     ReportSection("calibration", calibration.data),
+    ReportSection("classification", classification.data),
     ReportSection("fit", fit.data),
 )

@@ -11,12 +11,15 @@ _POINTS = 400
 
 
 def data(inputs: ReportInputs) -> dict[str, Any] | None:
-    """For each output, some points, and of a Bayesian model the fraction of rows below each predicted quantile."""
-    if inputs.predicted is None or inputs.truth is None:
+    """For each output, some points, and of a Bayesian model the fraction of rows below each predicted quantile.
+
+    Not of a classifier, which has a section of its own.
+    """
+    if inputs.predicted is None or inputs.truth is None or inputs.fitted.classes is not None:
         return None
     some = np.sort(np.random.default_rng(SEED).permutation(len(inputs.truth))[:_POINTS])
     points = np.round(np.stack([inputs.predicted[some], inputs.truth[some]], axis=2), 12)
-    below = inputs.probabilities
+    below = inputs.probabilities_below
     outputs = range(inputs.truth.shape[1])
     return {
         "rows": len(inputs.truth),

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from csid.explain.identifiability import identifiability
 from csid.fitted.model import SamplingRecord
-from csid.report.inputs import ReportInputs, finite
+from csid.report.inputs import ReportInputs, finite, relative_convergence
 
 _SWEEPS = 300
 
@@ -18,7 +18,7 @@ def data(inputs: ReportInputs) -> dict[str, Any]:
     if isinstance(training, SamplingRecord):
         return {
             "curves": [_thinned(trace.T) for trace in training.trace if trace.size],
-            "convergence": {name: finite(value) for name, value in training.convergence.items()},
+            "convergence": {name: finite(value) for name, value in relative_convergence(inputs).items()},
         }
     return {
         "curves": [_thinned(np.atleast_2d(objective)) for objective in training.objective],

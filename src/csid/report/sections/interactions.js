@@ -3,9 +3,9 @@
 registerSection("interactions", {
   link: "Interactions",
   title: "Interactions",
-  text:
-    "Decomposition of the variance of the prediction, for independent predictors. An additive model would have main " +
-    "effects only.",
+  text: ({ doc }) =>
+    `Decomposition of the variance of the ${varying(doc)}, for independent predictors. An additive model would have ` +
+    "main effects only.",
   create: (report, place, data) => new Interactions(report, place, data),
 });
 

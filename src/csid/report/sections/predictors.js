@@ -5,10 +5,10 @@ const FEW_PREDICTORS = 10; // that need no search
 registerSection("predictors", {
   link: "Predictors",
   title: "Predictors by importance",
-  text:
-    "Sobol indices: the share of the variance of the prediction that is due to a predictor in total, with its interactions " +
-    "(the whole bar), and alone (the dark part). Totals add up to more than 100\u00a0% if predictors interact. The indices " +
-    "assume independent predictors.",
+  text: ({ doc }) =>
+    `Sobol indices: the share of the variance of the ${varying(doc)} that is due to a predictor in total, with its ` +
+    "interactions (the whole bar), and alone (the dark part). Totals add up to more than 100\u00a0% if predictors " +
+    "interact. The indices assume independent predictors.",
   create: (report, place) => new PredictorTable(report, place),
 });
 

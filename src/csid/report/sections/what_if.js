@@ -5,7 +5,10 @@ const MOST_CONTROLS = 14;
 registerSection("what_if", {
   link: "What if",
   title: "What if",
-  text: "Change a predictor: the page computes the prediction, its predictive interval and the Shapley values again.",
+  text: ({ doc }) =>
+    doc.classes
+      ? "Change a predictor: the page computes the probability of each class and the Shapley values again."
+      : "Change a predictor: the page computes the prediction, its predictive interval and the Shapley values again.",
   create: (report, place, data) => new WhatIf(report, place, data),
 });
 
@@ -17,8 +20,8 @@ class WhatIf {
     );
     this.many = this.controls.length > MOST_CONTROLS;
     this.list = element("div", { class: "controls" });
-    this.shown = new Answer({ model, targets: doc.targets, ...data }, () => this.answer());
-    this.shown.why.append(...rowTexts(() => model.predictors.map((one, n) => [one.name, plainCell(one, this.cells[n])])));
+    this.shown = new (doc.classes ? ClassAnswer : Answer)({ model, doc, ...data }, () => this.answer());
+    this.shown.why.node.append(...rowTexts(() => model.predictors.map((one, n) => [one.name, plainCell(one, this.cells[n])])));
     const side = element("div", { class: "side" }, this.#choices(), this.list, this.more);
     place.append(element("div", { class: "panel" }, side, this.shown.node));
     this.#take(data.typical);
@@ -26,8 +29,8 @@ class WhatIf {
 
   #choices() {
     const words = ({ number, truth }) => {
-      const known = truth ? this.doc.targets.map((target, k) => `${target} ${formatNumber(truth[k])}`) : [];
-      return `Row ${number}` + (truth ? ` (${known.join(", ")})` : "");
+      const { targets, classes } = this.doc, numbers = () => targets.map((target, k) => `${target} ${formatNumber(truth[k])}`);
+      return `Row ${number}` + (truth ? ` (${classes ? targets[truth.indexOf(1)] : numbers().join(", ")})` : "");
     };
     const start = element(
       "select", { id: "start", on: { change: () => this.begin(start.value) } },
@@ -85,12 +88,8 @@ class WhatIf {
   }
 
   answer() {
-    const { model, k } = this, predicted = model.predict(this.cells, this.rows)[k];
-    this.result = {
-      mean: predicted.mean,
-      interval: model.posterior ? model.interval(k, predicted, this.shown.coverage) : null,
-      shapley: Array.from(model.shapley(this.rows)[k]),
-    };
+    const { model, k } = this, shapley = Array.from(model.shapley(this.rows)[k]);
+    this.result = this.shown.compute(k, model.predict(this.cells, this.rows), shapley);
     this.shown.show(k, this.cells, this.result);
   }
 }

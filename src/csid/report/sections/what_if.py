@@ -15,10 +15,11 @@ _FEWEST_ROWS = 30  # that tell the range of the target
 def data(inputs: ReportInputs) -> dict[str, Any]:
     """A typical row, some rows of the report, and the scale of the target.
 
-    deviation : the standard deviation of observations of each output; observed : the range of nearly all observations
-    in the rows of the report, None if these are few.
+    deviation : the standard deviation of observations of each output, or of latent values; observed : the range of
+    nearly all observations in the rows of the report, None if these are few or classes.
     """
-    deviation, truth = np.sqrt(inputs.shares.variance + inputs.noise_deviation**2), inputs.truth
+    deviation = np.sqrt(inputs.shares.variance + inputs.noise_deviation**2)
+    truth = None if inputs.fitted.classes is not None else inputs.truth
     return {
         "typical": typical_row(inputs.fitted.encoding),
         "examples": _examples(inputs),
@@ -33,10 +34,12 @@ def _range(truth: NDArray[np.float64]) -> list[list[float]]:
 
 
 def _examples(inputs: ReportInputs) -> list[dict[str, Any]]:
-    """Some rows, evenly spaced over the predictions of the first output."""
+    """Some rows, evenly spaced over the predictions: of the first output, or over the likeliest classes."""
     if inputs.predicted is None:
         return []
     predicted, fitted = inputs.predicted[:, 0], inputs.fitted
+    if fitted.classes is not None:
+        predicted = inputs.predicted.argmax(axis=1) + inputs.predicted.max(axis=1)
     some = np.sort(np.random.default_rng(SEED).permutation(len(predicted))[: 20 * _EXAMPLES])
     places = np.linspace(0, len(some) - 1, min(_EXAMPLES, len(some))).round().astype(int)
     chosen = np.sort(some[np.argsort(predicted[some], kind="stable")[places]])
