@@ -19,7 +19,6 @@ from csid.cli.errors import Exit
 from csid.cli.labelled_rows import LabelledRows
 
 FAST = [*QUICK, "--set", "pmf_rank=1", "--set", "missing=marginalize"]
-LEAST_SQUARES = hasattr(library, "CSIDClassifier")
 
 
 def classified(rows: int = 200, seed: int = 0) -> pa.Table:
@@ -158,14 +157,6 @@ def test_options_of_the_wrong_task_are_refused(csid: Run, sizes: Path, model: Pa
     assert csid("fit", sizes, "--target", "size", "--task", "nonsense").code == Exit.USAGE
 
 
-@pytest.mark.skipif(LEAST_SQUARES, reason="least squares has a classifier")
-def test_least_squares_has_no_classifier(csid: Run, sizes: Path) -> None:
-    ended = csid("fit", sizes, "--target", "size", "--estimator", "als")
-    assert ended.code == Exit.USAGE
-    assert "--estimator als does not support classification" in ended.notes
-
-
-@pytest.mark.skipif(not LEAST_SQUARES, reason="least squares has no classifier")
 def test_least_squares_classifies(csid: Run, sizes: Path) -> None:
     assert csid("fit", sizes, "--target", "size", "--estimator", "als", "--set", "rank=2").code == 0
     assert set(csid("evaluate", "sizes.csid", sizes, "--json").document["overall"]) == {"size"}
