@@ -30,11 +30,12 @@ class BayesianCSIDClassifier(TensorClassifier, BayesianEstimator):
 
     Parameters
     ----------
-    likelihood : {"probit"}, default="probit"
-        Distribution of the classes given the latent values.
+    likelihood : {"probit", "ordinal"}, default="probit"
+        Distribution of the classes given the latent values. "ordinal" is for ordered classes, such as grades: there is
+        one latent value, and the class is the interval between cut points in which it is.
     class_order : sequence of labels, optional
         The order of the classes, in `classes_` and in the columns of probabilities. Default: ascending, or the order of
-        an ordered category.
+        an ordered category. With likelihood="ordinal", texts need an order.
     class_weight : "balanced" or dict, optional
         Factors of the weights of the rows of each class, from label to number; 1 for labels that are not named.
         "balanced" gives all classes the same total weight. Probabilities are then those of such a population.
@@ -47,8 +48,8 @@ class BayesianCSIDClassifier(TensorClassifier, BayesianEstimator):
     classes_ : array (C,)
         The labels.
     cpd_ : CPD
-        The posterior mean of the latent values, one for two classes, else one for each class. Its noise has variance
-        one.
+        The posterior mean of the latent values, one for two classes and for ordered classes, else one for each class.
+        Their noise has variance one.
     calibration_ : ProbabilityCalibration
         The power to which probabilities are raised, which the pilot fits on held-out rows.
     accuracy_ : ClassAccuracy or None

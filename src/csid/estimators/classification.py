@@ -15,11 +15,14 @@ from csid.likelihoods import Likelihood
 from csid.likelihoods.binary_probit import BinaryProbit
 from csid.likelihoods.class_likelihood import ClassLikelihood
 from csid.likelihoods.multinomial_probit import MultinomialProbit
+from csid.likelihoods.ordinal_probit import OrdinalProbit
 
 Array = NDArray[np.float64]
 
+_MOST_SHOWN = 5
+
 CLASS_CONSTRAINTS: Constraints = {
-    "likelihood": [StrOptions({"probit"}), Likelihood],
+    "likelihood": [StrOptions({"probit", "ordinal"}), Likelihood],
     "class_order": ["array-like", None],
     "class_weight": [dict, StrOptions({"balanced"}), None],
 }
@@ -28,6 +31,8 @@ CLASS_CONSTRAINTS: Constraints = {
 
 class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
     """A classifier that stores everything it has fitted in `fitted_`, a `FittedModel`."""
+
+    targets = ("class",)
 
     class_order: Sequence[Any] | None
     class_weight: ClassWeight
@@ -75,8 +80,11 @@ class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
                     f"{len(reader.labels)}: give 'probit'."
                 )
             return self.likelihood
+        if self.likelihood == "ordinal":
+            _check_order(reader)
+            return OrdinalProbit(reader.frequencies)
         if self.likelihood != "probit":
-            raise ValueError(f"likelihood={self.likelihood!r}: give 'probit'.")
+            raise ValueError(f"likelihood={self.likelihood!r}: give 'probit' or 'ordinal'.")
         return (BinaryProbit if len(reader.labels) == 2 else MultinomialProbit)(reader.frequencies)
 
     def _residual_text(self, residual: float) -> str:
@@ -87,3 +95,14 @@ class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
 
     def _drift_text(self, drift: float) -> str:
         return f"the log loss on the training rows drifted by {drift:.2f}"
+
+
+def _check_order(classes: ClassTargets) -> None:
+    """Ordered classes are numbers, or their order was given."""
+    if not classes.ordered and isinstance(classes.labels[0], str):
+        shown = ", ".join(map(repr, classes.labels[:_MOST_SHOWN].tolist()))
+        more = ", …" if len(classes.labels) > _MOST_SHOWN else ""
+        raise ValueError(
+            f"likelihood='ordinal' needs the order of the classes {shown}{more}: give class_order=[…], from the lowest "
+            "to the highest, or y as an ordered category."
+        )

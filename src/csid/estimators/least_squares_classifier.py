@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from csid.data.targets import ClassWeight
+from csid.data.targets import ClassWeight, TargetReader
 from csid.data.weights import WeightMeaning
 from csid.encoding import Interpolation, Missing
 from csid.estimators.als import LEAST_SQUARES_CONSTRAINTS, LeastSquaresEstimator
@@ -134,3 +134,12 @@ class CSIDClassifier(TensorClassifier, LeastSquaresEstimator):
         )
         self.class_order = class_order
         self.class_weight = class_weight
+
+    def _likelihood(self, reader: TargetReader) -> Likelihood:
+        likelihood = super()._likelihood(reader)
+        if likelihood.draw_parameters:
+            raise ValueError(
+                f"likelihood={self.likelihood!r} has parameters of its own ({', '.join(likelihood.draw_parameters)}), "
+                "which least squares does not fit: use BayesianCSIDClassifier."
+            )
+        return likelihood

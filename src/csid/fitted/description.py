@@ -170,6 +170,7 @@ class ModelDescription:
 def description_of(model: Model) -> ModelDescription:
     """Everything that predictions of a fitted model need."""
     fitted = fitted_model(model)
+    fitted.likelihood.check_described()
     repeated = next((name for name in fitted.names if fitted.names.count(name) > 1), None)
     if repeated is not None:
         raise ValueError(f"two columns are called {repeated!r}: rename one and fit again.")

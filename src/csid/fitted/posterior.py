@@ -36,7 +36,7 @@ class Draws:
     factors : N arrays (I_n, R), whose rounding error is small relative to the posterior deviation: float32, or float16
         deviations from one, to which the priors shrink. See `factor`.
     V : (K, R) and bias : (D, K), in the units of y; ranks : (D,).
-    parameters : (D, K) each, of the likelihood, by name, such as the noise scale.
+    parameters : (D, P) each, of the likelihood, by name, such as the noise scale. See `Likelihood.draw_sizes`.
     weights : (D,); those of all draws of a posterior sum to one.
     """
 
@@ -123,7 +123,7 @@ class Posterior(Tabular):
 
     @property
     def parameters(self) -> dict[str, Array]:
-        """Parameters of the likelihood by name, (D, K) each."""
+        """Parameters of the likelihood by name, (D, P) each."""
         names = self.groups[0].parameters
         return {name: np.concatenate([group.parameters[name] for group in self.groups]) for name in names}
 

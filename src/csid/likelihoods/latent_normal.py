@@ -97,13 +97,16 @@ class LatentNormal(Likelihood):
 
         def log_density(log_scale: float) -> float:
             alpha = np.full_like(parameters["alpha"], np.exp(2.0 * log_scale))
-            return -0.5 * loss(parameters | {"alpha": alpha}) - 0.5 * (log_scale / _LOG_SCALE_DEVIATION) ** 2
+            return self.log_prior_of_scale(alpha) - 0.5 * loss(parameters | {"alpha": alpha})
 
         now = 0.5 * float(np.log(parameters["alpha"][0]))
         drawn, density = slice_sample(log_density, now, rng)
         alpha = np.full_like(parameters["alpha"], np.exp(2.0 * drawn))
-        log_likelihood = density + 0.5 * (drawn / _LOG_SCALE_DEVIATION) ** 2
-        return parameters | {"alpha": alpha, "loss": np.array([-log_likelihood])}
+        return parameters | {"alpha": alpha, "loss": np.array([self.log_prior_of_scale(alpha) - density])}
+
+    def log_prior_of_scale(self, alpha: Array) -> float:
+        """Log density of log s, up to a constant. alpha : (K,), s^2."""
+        return -0.5 * (0.5 * float(np.log(alpha[0])) / _LOG_SCALE_DEVIATION) ** 2
 
     def fit_to_held_out(self, parameters: Parameters, loss: Callable[[Parameters], float]) -> Parameters:
         """Fit the scale s, because least squares is overconfident: it has learnt from the noise of its own rows.

@@ -153,13 +153,21 @@ class Likelihood(ABC):
 
     @abstractmethod
     def parameters_in_units(self, parameters: Parameters, centre: Array, scale: Array) -> dict[str, Array]:
-        """The parameters of a posterior draw, (K,) each, in the units of y: `y = centre + scale * working targets`."""
+        """The parameters of a posterior draw in the units of y: `y = centre + scale * working targets`."""
+
+    def draw_sizes(self, outputs: int) -> dict[str, int]:
+        """The number of values of each parameter that a posterior draw keeps, by name."""
+        return dict.fromkeys(self.draw_parameters, outputs)
+
+    def wrong_draws(self, name: str, values: Array) -> str | None:
+        """What is wrong with such a parameter of all draws (D, ...) in a model file; None if it is legal."""
+        return None if (values > 0.0).all() else "is not positive"
 
     @abstractmethod
     def predictive(self, values: Array, parameters: Mapping[str, Array], weights: Array) -> Predictive:
         """The predictive distribution, given values (D, M, K), parameters and weights (D,) of posterior draws.
 
-        parameters : (D, K) each, or (D, M, K) if they differ between rows.
+        parameters : (D, P) each, or (D, M, P) if they differ between rows. See `draw_sizes`.
         """
 
     @abstractmethod
@@ -189,6 +197,10 @@ class Likelihood(ABC):
     def of_json(cls, entries: Mapping[str, Any]) -> Self:
         """The likelihood from its entry in a model file. A ValueError explains an invalid entry."""
         return cls()
+
+    def check_described(self) -> None:
+        """Raise a NotImplementedError if pages and exports cannot describe models of this likelihood yet."""
+        return
 
     @property
     @abstractmethod

@@ -150,10 +150,12 @@ def unpack_draws(encoding: Encoding, outputs: int, likelihood: Likelihood, array
     weights = arrays.take(f"{place}.weights", (D,))
     if (weights < 0.0).any():
         raise arrays.wrong(f"{place}.weights", "is negative")
-    parameters = {name: arrays.take(f"{place}.{name}", (D, outputs)) for name in likelihood.draw_parameters}
+    sizes = likelihood.draw_sizes(outputs)
+    parameters = {name: arrays.take(f"{place}.{name}", (D, size)) for name, size in sizes.items()}
     for name, values in parameters.items():
-        if (values <= 0.0).any():
-            raise arrays.wrong(f"{place}.{name}", "is not positive")
+        why = likelihood.wrong_draws(name, values)
+        if why is not None:
+            raise arrays.wrong(f"{place}.{name}", why)
     V, bias = arrays.take(f"{place}.V", (outputs, R)), arrays.take(f"{place}.bias", (D, outputs))
     return Draws(modes, factors, V, bias, ranks, parameters, weights)
 
