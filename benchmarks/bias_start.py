@@ -45,7 +45,7 @@ def recovered(rank: int, draw, seed: int, low_bias: bool) -> bool:
     options = ALSOptions(ridge=1e-8, smoothness=(0.0,) * N, max_iter=500, n_iter_no_change=20)
     unseen = LocalSamples(problem(slice(samples, None)))
     run = ALSRun(lambda factors, parameters: mean_squared_error(unseen, factors))
-    return fit_als(LocalSamples(seen), options, factors, likelihood_of("gaussian"), run).criterion < 1e-4
+    return fit_als(LocalSamples(seen), options, factors, likelihood_of("gaussian", "number"), run).criterion < 1e-4
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ from timing import least_seconds
 
 THREADS = os.cpu_count() or 1
 LEVELS = 25
-GAUSSIAN = likelihood_of("gaussian")
+GAUSSIAN = likelihood_of("gaussian", "number")
 
 
 def problem(rows: int, predictors: int, seed: int = 0) -> Problem:

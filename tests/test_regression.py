@@ -540,7 +540,7 @@ def test_progress_is_drawn_on_standard_error_only(
         ({"interpolation": "cubic"}, "'interpolation' parameter .*'constant'"),
         ({"missing": "drop"}, "'missing' parameter"),
         ({"likelihood": 3}, "'likelihood' parameter"),
-        ({"likelihood": "student"}, "likelihood='student': give one of 'gaussian', .*'student_t'"),
+        ({"likelihood": "student"}, "likelihood='student': give one of .*'gaussian', .*'student_t'"),
         ({"ridge": -1.0}, "'ridge' parameter"),
         ({"smoothness": -1.0}, "'smoothness' parameter"),
         ({"smoothness": [1.0, 1.0]}, r"smoothness has shape \(2,\), but X has 3 columns: give one number per column"),

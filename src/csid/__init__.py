@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from csid.data.censored_targets import censored
     from csid.data.out_of_core import Batches, ParquetRows
     from csid.data.remarks import remarks
     from csid.estimators.bayesian import BayesianCSIDRegressor, Uncertainty
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
     from csid.estimators.least_squares import CSIDRegressor
     from csid.estimators.least_squares_classifier import CSIDClassifier
     from csid.estimators.loading import load
+    from csid.estimators.survival import BayesianCSIDSurvival
     from csid.explain.identifiability import Identifiability, identifiability
+    from csid.fitted.survival_metrics import concordance_index, integrated_brier_score
     from csid.inference.sampling import InterruptedFitWarning
     from csid.model_file import ModelFileError
 
@@ -22,6 +25,7 @@ __all__ = [
     "Batches",
     "BayesianCSIDClassifier",
     "BayesianCSIDRegressor",
+    "BayesianCSIDSurvival",
     "CSIDClassifier",
     "CSIDRegressor",
     "Identifiability",
@@ -29,7 +33,10 @@ __all__ = [
     "ModelFileError",
     "ParquetRows",
     "Uncertainty",
+    "censored",
+    "concordance_index",
     "identifiability",
+    "integrated_brier_score",
     "load",
     "remarks",
 ]
@@ -38,6 +45,7 @@ _HOMES = {
     "Batches": "csid.data.out_of_core",
     "BayesianCSIDClassifier": "csid.estimators.bayesian_classifier",
     "BayesianCSIDRegressor": "csid.estimators.bayesian",
+    "BayesianCSIDSurvival": "csid.estimators.survival",
     "CSIDClassifier": "csid.estimators.least_squares_classifier",
     "CSIDRegressor": "csid.estimators.least_squares",
     "Identifiability": "csid.explain.identifiability",
@@ -45,7 +53,10 @@ _HOMES = {
     "ModelFileError": "csid.model_file",
     "ParquetRows": "csid.data.out_of_core",
     "Uncertainty": "csid.estimators.bayesian",
+    "censored": "csid.data.censored_targets",
+    "concordance_index": "csid.fitted.survival_metrics",
     "identifiability": "csid.explain.identifiability",
+    "integrated_brier_score": "csid.fitted.survival_metrics",
     "load": "csid.estimators.loading",
     "remarks": "csid.data.remarks",
 }

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import kstest, truncnorm
 
 from csid.likelihoods.intervals import log_probabilities_between, values_between
-from csid.likelihoods.truncated_normal import log_mass, truncated_mean
+from csid.likelihoods.truncated_normal import log_mass, truncated_mean, truncated_variance
 
 INTERVALS = [
     (-np.inf, 0.3),
@@ -28,7 +28,7 @@ in_each_interval = pytest.mark.parametrize(("low", "high"), INTERVALS)
 
 
 @in_each_interval
-def test_mass_and_mean_are_integrals(low: float, high: float) -> None:
+def test_mass_mean_and_variance_are_integrals(low: float, high: float) -> None:
     """Relative to the density at the nearest point to zero, so that tails do not underflow."""
     nearest = float(np.clip(0.0, low, high))
     start, stop = max(low, nearest - 12.0), min(high, nearest + 12.0)
@@ -41,6 +41,8 @@ def test_mass_and_mean_are_integrals(low: float, high: float) -> None:
     expected = np.log(mass) - 0.5 * nearest**2 - 0.5 * np.log(2.0 * np.pi)
     assert_allclose(log_mass(np.array([low]), np.array([high])), expected, rtol=1e-9)
     assert_allclose(truncated_mean(np.array([low]), np.array([high])), mean, rtol=1e-8, atol=1e-9)
+    variance = quad(lambda z: (z - mean) ** 2 * density(z), start, stop, epsrel=1e-12)[0] / mass
+    assert_allclose(truncated_variance(np.array([low]), np.array([high])), variance, rtol=1e-5, atol=1e-9)
 
 
 @given(low=st.floats(-40.0, 40.0), width=st.floats(0.0, 50.0))
@@ -49,6 +51,7 @@ def test_the_mean_is_inside_and_mirrors(low: float, width: float) -> None:
     a, b = np.array([low]), np.array([low + width])
     mean = truncated_mean(a, b)[0]
     assert a[0] <= mean <= b[0]
+    assert 0.0 <= truncated_variance(a, b)[0] <= min(1.0, width**2 / 4.0)
     assert_allclose(truncated_mean(-b, -a), -mean, rtol=1e-7, atol=1e-7)
     assert log_mass(a, b)[0] <= 0.0
 

@@ -65,6 +65,12 @@ def check_targets(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> A
     if not hasattr(y, "ndim") and hasattr(y, "to_numpy"):
         y = y.to_numpy()
     targets = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name=name, allow_nd=True)
+    if targets.dtype.names:
+        raise ValueError(
+            f"{name} has the fields {', '.join(map(repr, targets.dtype.names))}, but must be numbers here. Bounds from "
+            "csid.censored are for fit and score with likelihood='censored_gaussian', events and times for "
+            "BayesianCSIDSurvival."
+        )
     if targets.dtype.kind not in "fiubO":
         raise ValueError(
             f"{name} has type {targets.dtype}, but regression needs numbers: Unknown label type. {_CLASSES}"

@@ -58,7 +58,8 @@ class Problem:
     targets : (M, K) working targets, the tensor Y of Eq. (6); or the targets (M, T) that a likelihood makes them of.
     ordered : (N,) the number of ordered levels, which come first; 0 for a category.
     marginals : N arrays p_n (I_n,), the rank-one PMF.
-    within : (K,) sums of squares within merged cells, constant in the factors.
+    within : (K,) sums of squares that the targets leave out, constant in the factors: within merged cells, or of latent
+        values around their expectations.
     given_weight : sum of the sample weights, if a likelihood has multiplied them; else None.
     gap_weights : (M,) factors by which missing cells have reduced the weights, if they have; else None. See `Gaps`.
     """
@@ -167,6 +168,12 @@ class Problem:
         if weights is not self.weights:
             return replace(self, targets=targets, weights=weights, within=np.zeros(1), given_weight=self.n_observations)
         return self if targets is self.targets else self.with_targets(targets)
+
+    def with_within(self, within: Array) -> "Problem":
+        """The same rows with other sums of squares (K,) that their targets leave out."""
+        other = copy(self)
+        object.__setattr__(other, "within", within)
+        return other
 
     def reduced_by_gaps(self, factors: Array, sample_weights: Array) -> "Problem":
         """The same rows with weights multiplied by (M,) factors, because missing cells add to their variance."""

@@ -33,6 +33,10 @@ class RowLikelihood(Protocol):
         self, targets: Array, weights: Array, eta: Array, parameters: Parameters, rng: np.random.Generator | None
     ) -> tuple[Array, Array]: ...
 
+    def within(
+        self, targets: Array, weights: Array, eta: Array, parameters: Parameters, drawn: bool
+    ) -> Array | None: ...
+
     def losses(self, targets: Array, eta: Array, parameters: Parameters) -> Array: ...
 
     def deviations(
@@ -152,7 +156,10 @@ def working_problem(
         if gaps is not None and rng is not None:
             rows = gaps.rows
             eta[rows] += likelihood.deviations(problem.targets[rows], eta[rows], gaps.variances, parameters, rng)
-        working = problem.as_working(*likelihood.working(problem.targets, problem.weights, eta, parameters, rng))
+        given = problem.targets, problem.weights, eta, parameters
+        working = problem.as_working(*likelihood.working(*given, rng))
+        within = likelihood.within(*given, rng is not None)
+        working = working if within is None else working.with_within(within)
     if gaps is None:
         return working
     factor = np.ones(problem.n_rows)

@@ -27,7 +27,7 @@ from csid.data.labels import ClassCounts
 from csid.data.out_of_core import Encoder, RowBatches, RowChecks, count_classes, open_rows, roles_of, row_batches
 from csid.data.out_of_core.table import DiskTable
 from csid.data.table import LocalTable, Table, TableHeader, centre_and_scale, draw_held_out
-from csid.data.targets import TargetReader
+from csid.data.targets import TargetReader, is_one_output
 from csid.data.weights import WeightMeaning, WeightTotals
 from csid.encoding import Encoding, Interpolation
 from csid.encoding.modes import MOST_LEVELS
@@ -39,6 +39,7 @@ from csid.fitted.schema import Schema
 from csid.fitted.summary import summary_table
 from csid.fitted.unseen import UnseenValues
 from csid.likelihoods import Likelihood
+from csid.likelihoods.likelihood import TargetKind
 from csid.missing.joint_pmf import JointPMF
 from csid.tensor.cpd import CPD
 
@@ -133,6 +134,9 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     verbose: int
     _parameter_constraints: ClassVar[Constraints] = COMMON_CONSTRAINTS
+
+    targets: ClassVar[tuple[TargetKind, ...]]
+    """The kinds of targets that it can be fitted to."""
 
     # --- the fitted model -----------------------------------------------------------------------------------------
 
@@ -313,9 +317,8 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
         train = np.setdiff1d(np.arange(len(positive)), held_out) if wanted else slice(None)
         units = options.units_for(targets.shape[1])
         if units is None:
-            as_they_are = as_given(targets.shape[1])
-            units = centre_and_scale(targets[train], weights[train]) if reader.standardised else as_they_are
-        header = TableHeader(columns.labels, self._flags(columns), *units, y.ndim == 1, unit)
+            units = reader.units(*centre_and_scale(targets[train], weights[train]))
+        header = TableHeader(columns.labels, self._flags(columns), *units, is_one_output(reader, y), unit)
         return OpenedTable(LocalTable(X, header.standardised(targets), weights, header, held_out), columns, reader)
 
     @contextmanager
@@ -341,8 +344,7 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
             survey = encoder.survey(columns.labels, self._flags(columns))
             units = options.units_for(len(survey.moments.mean))
             if units is None:
-                as_they_are = as_given(len(survey.moments.mean))
-                units = survey.moments.centre_and_scale() if reader.standardised else as_they_are
+                units = reader.units(*survey.moments.centre_and_scale())
             header = TableHeader(columns.labels, self._flags(columns), *units, survey.one_output, unit)
             yield OpenedTable(DiskTable(encoder, survey, header), columns, reader)
 
@@ -394,8 +396,3 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def as_given(columns: int) -> Units:
-    """Centre and scale of targets that are not standardised."""
-    return np.zeros(columns), np.ones(columns)

@@ -1,14 +1,14 @@
 """`BayesianCSIDRegressor`: the posterior of the paper's model by Gibbs sampling, under priors weighed by a pilot."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from csid.estimators.predictive_distributions import MixtureEstimator, central_levels, checked_levels
 from csid.estimators.regression import TensorRegressor
-from csid.estimators.sampling import BayesianEstimator
 from csid.inference.sampling import InterruptedFitWarning
 from csid.likelihoods.mixture import Mixture
 
@@ -25,7 +25,7 @@ class Uncertainty(NamedTuple):
     total: Array
 
 
-class BayesianCSIDRegressor(TensorRegressor, BayesianEstimator):
+class BayesianCSIDRegressor(TensorRegressor, MixtureEstimator):
     """Canonical system identification with a Bayesian posterior: predictive intervals, and nothing to tune.
 
     The model is that of `CSIDRegressor`, a low-rank tensor with smooth factors. Gibbs sampling draws its factors,
@@ -52,9 +52,11 @@ class BayesianCSIDRegressor(TensorRegressor, BayesianEstimator):
         and draws, because chains then differ less, and most of the burn-in is on part of the rows.
     n_chains, n_burn, n_draws : int or None, default=None
         Number of chains, and the burn-in sweeps and later sweeps of each. None for the values of `effort`.
-    likelihood : {"gaussian", "student_t"} or Likelihood, default="gaussian"
+    likelihood : {"gaussian", "student_t", "censored_gaussian"} or Likelihood, default="gaussian"
         Distribution of the targets given the value of the system. "student_t" has heavy tails (Student's t with 4
-        degrees of freedom) and is robust to outliers.
+        degrees of freedom) and is robust to outliers. "censored_gaussian" is for targets of which some are only known
+        to be above, below or between bounds: y is then `csid.censored(lower, upper)`, and predictions are of the value
+        itself.
     weights : {"relative", "counts"}, default="relative"
         What `sample_weight` means. "relative": how much a row counts compared with others, such as survey weights or
         1 / n. They are divided by their mean, so their scale does not matter, and the fit is as sure as its number of
@@ -174,32 +176,15 @@ class BayesianCSIDRegressor(TensorRegressor, BayesianEstimator):
         coverage : float, default=0.9
             The probability that a new observation is inside.
         """
-        if not 0.0 < coverage < 1.0:
-            raise ValueError(f"coverage={coverage}: give a probability between 0 and 1, such as 0.9.")
-        bounds = (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
-        lower, upper = self._from_predictives(X, lambda rows: tuple(rows.ppf(q) for q in bounds))
-        return self._fitted().squeeze(lower), self._fitted().squeeze(upper)
+        bounds = self._fitted().squeeze(self._quantiles_at(X, central_levels(coverage)))
+        return bounds[:, 0], bounds[:, 1]
 
     def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """Predict quantiles of a new observation, (M, Q) or (M, Q, K)."""
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-        if levels.ndim != 1 or not ((levels > 0.0) & (levels < 1.0)).all():
-            raise ValueError(f"quantiles={quantiles!r}: give probabilities between 0 and 1, such as (0.05, 0.95).")
-        values = self._from_predictives(X, lambda rows: tuple(rows.ppf(float(q)) for q in levels))
-        return self._fitted().squeeze(np.stack(values, axis=1))
+        return self._fitted().squeeze(self._quantiles_at(X, checked_levels(quantiles)))
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Array:
         """Draw new observations, (M, n_samples) or (M, n_samples, K)."""
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         (draws,) = self._from_predictives(X, lambda rows: (rows.sample(n_samples, rng),))
         return self._fitted().squeeze(draws)
-
-    @property
-    def noise_(self) -> Array:
-        posterior = self.posterior_
-        return np.asarray(np.sqrt(posterior.weights @ posterior.noise**2))
-
-    def _from_predictives(self, X: Any, read: Callable[[Mixture], tuple[Array, ...]]) -> list[Array]:
-        """Concatenate the arrays that `read` returns for the predictive distributions of each batch of rows."""
-        parts = [read(rows) for _, rows in self._fitted().mixtures(X, self._threads())]
-        return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]

@@ -56,9 +56,11 @@ class CSIDRegressor(TensorRegressor, LeastSquaresEstimator):
         predictors are independent. With more, predictions average over missing cells given the observed cells, and an
         incomplete training row is replaced by several completions of it. "auto" maximises the likelihood of held-out
         rows; it is 1 if training rows are complete.
-    likelihood : {"gaussian", "student_t"} or Likelihood, default="gaussian"
+    likelihood : {"gaussian", "student_t", "censored_gaussian"} or Likelihood, default="gaussian"
         Distribution of the targets given the value of the system. "gaussian" gives the paper's squared error.
         "student_t" is robust to outliers (expectation maximisation: rows are reweighted before every sweep).
+        "censored_gaussian" is for targets of which some are only known to be above, below or between bounds: y is then
+        `csid.censored(lower, upper)`, and predictions are of the value itself.
     weights : {"relative", "counts"}, default="relative"
         What `sample_weight` means. "relative": how much a row counts compared with others, such as survey weights or
         1 / n. They are divided by their mean, so their scale does not matter, and the fit is as sure as its number of

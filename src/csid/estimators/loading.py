@@ -1,7 +1,7 @@
 """Save fitted estimators to model files, and load them."""
 
 import os
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,19 +13,19 @@ from csid.estimators.bayesian_classifier import BayesianCSIDClassifier
 from csid.estimators.least_squares import CSIDRegressor
 from csid.estimators.least_squares_classifier import CSIDClassifier
 from csid.estimators.sampling import BayesianEstimator
+from csid.estimators.survival import BayesianCSIDSurvival
 from csid.likelihoods import LIKELIHOODS, Likelihood
 
-_ESTIMATORS = {
-    cls.__name__: cls for cls in (CSIDRegressor, CSIDClassifier, BayesianCSIDRegressor, BayesianCSIDClassifier)
-}
+Estimator = CSIDRegressor | CSIDClassifier | BayesianCSIDRegressor | BayesianCSIDClassifier | BayesianCSIDSurvival
+"""What a model file can hold."""
+
+_ESTIMATORS = {cls.__name__: cls for cls in get_args(Estimator)}
 _NOT_SAVED = ("n_jobs", "verbose")
 _PAIRS = "pairs"
 """Key of the entry that holds the pairs of a dict whose keys are not all texts, such as labels that are numbers."""
 
 
-def load(
-    path: str | os.PathLike[str],
-) -> CSIDRegressor | CSIDClassifier | BayesianCSIDRegressor | BayesianCSIDClassifier:
+def load(path: str | os.PathLike[str]) -> Estimator:
     """Load a model that `save` has written. Untrusted files are safe to load: they hold numbers and strings only.
 
     Parameters
@@ -66,6 +66,8 @@ def load(
         raise header.error("parameters", f"has {sorted(unknown)[0]!r}, which {name} does not have")
     if (saved.fitted.posterior is not None) != issubclass(cls, BayesianEstimator):
         raise header.error("estimator", f"is {name!r}, which contradicts its fitted model")
+    if saved.fitted.likelihood.target not in cls.targets:
+        raise header.error("estimator", f"is {name!r}, which contradicts its likelihood")
     try:
         model = cls(**{key: _as_parameter(value) for key, value in header.entries.items()})
         model._validate_params()
@@ -74,7 +76,8 @@ def load(
     model.__dict__.update(fitted_=saved.fitted)
     if isinstance(model, LeastSquaresEstimator):
         model.__dict__.update(_stream=saved.stream)
-    return model
+    loaded: Estimator = model
+    return loaded
 
 
 def save(model: TensorEstimator, path: str | os.PathLike[str]) -> None:

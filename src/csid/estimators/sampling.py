@@ -27,7 +27,7 @@ from csid.estimators.base import (
     TrainingData,
 )
 from csid.estimators.progress import chain_progress
-from csid.fitted.accuracy import Accuracy, ClassAccuracy
+from csid.fitted.accuracy import AnyAccuracy
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, SamplingRecord
 from csid.fitted.posterior import Posterior
@@ -244,7 +244,7 @@ class BayesianEstimator(TensorEstimator):
         return list(self._record().trace)
 
     @property
-    def accuracy_(self) -> Accuracy | ClassAccuracy | None:
+    def accuracy_(self) -> AnyAccuracy | None:
         return self._record().accuracy
 
     @property
@@ -301,12 +301,13 @@ class BayesianEstimator(TensorEstimator):
         """The fitted model, and the chains to continue."""
         table, columns, reader = opened
         header, treatment, likelihood = table.header, sampling.treatment, sampling.options.likelihood
+        centre, scale = likelihood.units(header.centre, header.scale)
         traces = [np.array(member.chain.trace) for member in sampling.members]
         record = SamplingRecord(
             dict(zip(sampling.specs, sampling.pilot.weights.tolist(), strict=True)),
             found.convergence,
-            tuple(likelihood.trace_in_units(trace, header.scale) for trace in traces),
-            None if sampling.pilot.accuracy is None else sampling.pilot.accuracy.in_units(header.scale),
+            tuple(likelihood.trace_in_units(trace, scale) for trace in traces),
+            None if sampling.pilot.accuracy is None else sampling.pilot.accuracy.in_units(scale),
             sampling.whole_numbers,
         )
         fitted = FittedModel(
@@ -321,7 +322,7 @@ class BayesianEstimator(TensorEstimator):
             n_iter=max(len(trace) for trace in traces),
             training=record,
             posterior=found.posterior,
-            calibration=sampling.pilot.calibration.in_units(header.centre, header.scale),
+            calibration=sampling.pilot.calibration.in_units(centre, scale),
             classes=reader if isinstance(reader, ClassTargets) else None,
         )
         if not self.warm_start:

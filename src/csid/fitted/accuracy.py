@@ -1,10 +1,15 @@
 """How good a Bayesian fit is, estimated on the held-out rows of its pilot."""
 
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.data.censored_targets import bounds_of, is_known
+from csid.fitted.survival_metrics import concordance_of_intervals
+from csid.likelihoods.censored_mixture import CensoredMixture
+from csid.likelihoods.class_predictive import ClassPredictive
 from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
 from csid.likelihoods.predictive import Predictive
@@ -50,7 +55,49 @@ class ClassAccuracy:
         return self
 
 
-def class_accuracy_of(predictive: Predictive, truth: Array, weights: Array, likelihood: Likelihood) -> ClassAccuracy:
+@dataclass(frozen=True)
+class CensoredAccuracy:
+    """Metrics of targets that may be censored, on held-out rows.
+
+    rows : the number of held-out rows; known : the fraction of them whose target is known.
+    concordance : the fraction of pairs of rows whose order is known, and which are predicted in this order; NaN if
+        there is no such pair.
+    """
+
+    rows: int
+    known: float
+    concordance: float
+
+    def in_units(self, scale: Array) -> "CensoredAccuracy":
+        return self
+
+
+AnyAccuracy = Accuracy | ClassAccuracy | CensoredAccuracy
+
+
+@singledispatch
+def held_out_accuracy(predictive: Predictive, truth: Array, weights: Array, likelihood: Likelihood) -> AnyAccuracy:
+    """The accuracy of predictive distributions of latent targets, not yet calibrated, at targets (R, T).
+
+    Another kind of predictive distribution registers its own function. weights : (R,) of the rows.
+    """
+    raise TypeError(f"the accuracy of a {type(predictive).__name__} is not known.")
+
+
+@held_out_accuracy.register
+def censored_accuracy_of(
+    predictive: CensoredMixture, truth: Array, weights: Array, likelihood: Likelihood
+) -> CensoredAccuracy:
+    """The accuracy of the means of censored targets."""
+    known = float(np.average(is_known(truth), weights=weights))
+    concordance = concordance_of_intervals(*bounds_of(truth), predictive.mean[:, 0], weights)
+    return CensoredAccuracy(len(truth), known, concordance)
+
+
+@held_out_accuracy.register
+def class_accuracy_of(
+    predictive: ClassPredictive, truth: Array, weights: Array, likelihood: Likelihood
+) -> ClassAccuracy:
     """The accuracy of predictive distributions that are not yet calibrated, at the classes (R, 1) seen.
 
     Each half of the rows has probabilities that are calibrated on the other half.

@@ -185,7 +185,7 @@ def _update_parameters(
 ) -> tuple[float, dict[str, Array]]:
     """The mean loss of the rows, and the likelihood's own parameters after an M-step."""
     M = samples.summary.n_observations
-    _, squares = working.residual_sums(factors)
+    squares = working.residual_sums(factors)[1] + working.summary.within
     return samples.loss(likelihood, factors, parameters) / M, likelihood.maximise(parameters, squares, M)
 
 

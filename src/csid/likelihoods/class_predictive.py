@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from csid.likelihoods.predictive import Predictive, PredictiveCalibration
+from csid.likelihoods.predictive import Predictive, PredictiveCalibration, quantiles_over_draws
 
 Array = NDArray[np.float64]
 
@@ -36,12 +36,7 @@ class ClassPredictive(Predictive):
 
     def quantiles(self, levels: Array) -> Array:
         """Quantiles (Q, M, C) over the draws of the calibrated probability of each class."""
-        each = to_power(self.of_draws, self.exponent)
-        order = np.argsort(each, axis=0)
-        values = np.take_along_axis(each, order, axis=0)
-        below = np.cumsum(self.weights[order], axis=0)
-        at = [(below < level - 1e-12).sum(axis=0) for level in levels]
-        return np.array([np.take_along_axis(values, np.minimum(k, len(each) - 1)[None], axis=0)[0] for k in at])
+        return quantiles_over_draws(to_power(self.of_draws, self.exponent), self.weights, levels)
 
     def log_density(self, y: Array) -> Array:
         """Log probabilities (M,) of the classes seen, given by their index (M, 1)."""

@@ -26,7 +26,7 @@ Parameters = dict[str, Array]
 
 HeldOutScore = Literal["squared_error", "log_density"]
 
-TargetKind = Literal["number", "class"]
+TargetKind = Literal["number", "interval", "survival", "class"]
 
 LIKELIHOODS: dict[str, type["Likelihood"]] = {}
 """All likelihoods by name."""
@@ -119,6 +119,14 @@ class Likelihood(ABC):
     ) -> tuple[Array, Array]:
         """Working targets (M, K) and weights (M,) at values eta (M, K): drawn, or their expectations without `rng`."""
         return targets, weights
+
+    def within(self, targets: Array, weights: Array, eta: Array, parameters: Parameters, drawn: bool) -> Array | None:
+        """Weighted sums of squares (K,) that squared residuals of the working targets leave out; None for none.
+
+        Of a latent value that is expected, its variance; with `drawn`, of a row that stands for several observations,
+        the variance of their latent values around the mean.
+        """
+        return None
 
     def losses(self, targets: Array, eta: Array, parameters: Parameters) -> Array:
         """Losses (M,), whose mean least squares minimises. Their gradient in eta is that of the working problem."""
@@ -225,11 +233,11 @@ class Likelihood(ABC):
         """The same functions on values of an ONNX graph; `ppf` on an array. Of classes, `probabilities` of draws."""
 
 
-def likelihood_of(given: str | Likelihood, target: TargetKind = "number") -> Likelihood:
+def likelihood_of(given: str | Likelihood, *kinds: TargetKind) -> Likelihood:
     """The likelihood of such targets with this name, or the given `Likelihood`."""
-    legal = sorted(name for name, each in LIKELIHOODS.items() if each.target == target)
+    legal = sorted(name for name, each in LIKELIHOODS.items() if each.target in kinds)
     if isinstance(given, Likelihood):
-        if given.target != target:
+        if given.target not in kinds:
             raise ValueError(f"likelihood={given!r} is of a {given.target}: give one of {', '.join(map(repr, legal))}.")
         return given
     if given not in legal:

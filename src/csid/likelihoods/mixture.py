@@ -1,7 +1,7 @@
 """The predictive distribution of a new observation: a mixture over posterior draws."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class Mixture(Predictive):
         """Variance (M, K) of a new observation."""
         return self.model_variance + self.noise_variance
 
-    def take(self, rows: NDArray[np.intp]) -> "Mixture":
+    def take(self, rows: NDArray[np.intp]) -> Self:
         """The distributions of some rows."""
         scales = self.scales if self.scales.shape[1] == 1 else self.scales[:, rows]
         return replace(self, centres=self.centres[:, rows], scales=scales)
@@ -71,7 +71,11 @@ class Mixture(Predictive):
 
     def cdf(self, y: Array) -> Array:
         """Probability (M, K) that a new observation is at most y (M, K)."""
-        return np.asarray(np.tensordot(self.weights, self.noise.cdf((y - self.centres) / self.scales), 1))
+        return np.asarray(np.tensordot(self.weights, self.cdf_of_draws(y), 1))
+
+    def cdf_of_draws(self, y: Array) -> Array:
+        """The same probability (D, M, K) under each component."""
+        return self.noise.cdf((y - self.centres) / self.scales)
 
     def log_density(self, y: Array) -> Array:
         return np.asarray(np.log(np.maximum(self.pdf(y), 1e-300)).sum(axis=1))

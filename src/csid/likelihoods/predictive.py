@@ -31,3 +31,13 @@ class PredictiveCalibration(ABC):
     @abstractmethod
     def in_units(self, centre: Array, scale: Array) -> "PredictiveCalibration":
         """The same calibration for targets in other units, `centre + scale * targets`."""
+
+
+def quantiles_over_draws(values: Array, weights: Array, levels: Array) -> Array:
+    """Quantiles (Q, ...) of values (D, ...) over draws with weights (D,), which sum to one."""
+    order = np.argsort(values, axis=0)
+    ascending = np.take_along_axis(values, order, axis=0)
+    below = np.cumsum(weights[order], axis=0)
+    at = [(below < level - 1e-12).sum(axis=0) for level in levels]
+    last = len(values) - 1
+    return np.array([np.take_along_axis(ascending, np.minimum(k, last)[None], axis=0)[0] for k in at])

@@ -1,4 +1,4 @@
-"""The standard normal distribution between two bounds: its probability and its mean, accurate in both tails."""
+"""The standard normal distribution between two bounds: probability, mean and variance, accurate in both tails."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,15 @@ def truncated_mean(low: Array, high: Array) -> Array:
         mean = np.exp(_log_density(low) - mass) - np.exp(_log_density(high) - mass)
         middle = 0.5 * (low + high)
     return np.asarray(np.where(high - low > _NARROW, np.clip(mean, low, high), middle))
+
+
+def truncated_variance(low: Array, high: Array) -> Array:
+    """The variance given that the value is between low and high."""
+    mass, mean = log_mass(low, high), truncated_mean(low, high)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = [np.where(np.isfinite(z), z * np.exp(_log_density(z) - mass), 0.0) for z in (low, high)]
+        found, square = 1.0 + ends[0] - ends[1] - mean**2, (high - low) ** 2
+    return np.asarray(np.where(high - low > _NARROW, np.clip(found, 0.0, np.minimum(1.0, square / 4.0)), square / 12.0))
 
 
 def _log_density(z: Array) -> Array:

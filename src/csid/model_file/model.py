@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csid.data.targets import ClassTargets
 from csid.encoding import Encoding
-from csid.fitted.accuracy import Accuracy, ClassAccuracy
+from csid.fitted.accuracy import Accuracy, AnyAccuracy, CensoredAccuracy, ClassAccuracy
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
@@ -215,11 +215,13 @@ def _check_classes(header: Section, likelihood: Likelihood, classes: ClassTarget
         raise header.wrong("outputs", f"are {outputs}, but the likelihood has {likelihood.n_outputs(1)}")
 
 
-def _accuracy(section: Section, outputs: int) -> Accuracy | ClassAccuracy:
+def _accuracy(section: Section, outputs: int) -> AnyAccuracy:
     if "log_loss" in section.entries:
         return ClassAccuracy(
             section.whole("rows", 1), *(section.number(name) for name in ("accuracy", "log_loss", "brier"))
         )
+    if "concordance" in section.entries:
+        return CensoredAccuracy(section.whole("rows", 1), section.number("known"), section.number("concordance"))
     found = {name: np.array(section.numbers(name, outputs)) for name in ("r2", "rmse", "coverage")}
     return Accuracy(section.whole("rows", 1), **found)
 

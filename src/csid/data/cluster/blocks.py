@@ -181,8 +181,8 @@ def with_working(block: Block, at: AtFactors, seed: Sequence[int] | None) -> Blo
 
 
 def weights(block: Block) -> list[Array]:
-    """Total weight of the training rows, and the number of observations they stand for, (1,) each."""
-    return [np.array([block.train.total_weight]), np.array([block.train.n_observations])]
+    """Total weight of the training rows, the number of observations they stand for, (1,) each, and `within`."""
+    return [np.array([block.train.total_weight]), np.array([block.train.n_observations]), block.train.within]
 
 
 def sums_of_noise(factors: Factors, block: Block) -> list[Array]:

@@ -45,7 +45,8 @@ class PartitionRows(NamedTuple):
 class PartitionColumns:
     """The columns that every partition must have.
 
-    example : a table without rows; outputs : K; one_output : whether y is one-dimensional or has a single column.
+    example : a table without rows; outputs : the number of columns of the targets.
+    one_output : whether they are of one output, whose predictions are then one-dimensional.
     weight_unit : of the sample weights; targets : names of the outputs, none if y has no names.
     reader : of the targets.
     """
@@ -56,6 +57,12 @@ class PartitionColumns:
     weight_unit: WeightUnit = AS_GIVEN
     targets: tuple[str, ...] = ()
     reader: TargetReader = field(default_factory=NumericTargets)
+
+    def read_by(self, reader: TargetReader) -> "PartitionColumns":
+        """The same columns with targets that a reader reads."""
+        if reader.width is None:
+            return replace(self, reader=reader)
+        return replace(self, reader=reader, outputs=reader.width, one_output=True)
 
     @property
     def kinds(self) -> dict[str, str | None]:
@@ -212,7 +219,7 @@ def _checked(columns: PartitionColumns, X: Any, y: Any, sample_weight: Any) -> P
 def _one_column(columns: PartitionColumns, y: Any) -> Any:
     """Targets as they are, or the only column of a table of one output."""
     y = without_mask(y)
-    return np.asarray(y)[:, 0] if columns.one_output and np.ndim(y) == 2 else y
+    return np.asarray(y)[:, 0] if columns.one_output and np.ndim(y) == 2 and np.shape(y)[1] == 1 else y
 
 
 def _class_counts(at: int, columns: PartitionColumns, y: Any, sample_weight: Any) -> ClassCounts:

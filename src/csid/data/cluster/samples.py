@@ -85,8 +85,8 @@ class ClusterSamples:
         self.cluster.release(self._working)
         self._working[:] = kept
         made = ClusterSamples(self.cluster, kept, self.summary, self.weight_held_out, list(self._assignments))
-        weight, count = made._sum("sums-weights", blocks.weights, ())
-        within = self.summary.within if not likelihood.latent else np.zeros(len(factors.V))
+        weight, count, found = made._sum("sums-weights", blocks.weights, ())
+        within = self.summary.within if not likelihood.latent else found + np.zeros(len(factors.V))
         summary = replace(self.summary, total_weight=float(weight[0]), n_observations=float(count[0]), within=within)
         return replace(made, summary=summary)
 

@@ -115,9 +115,9 @@ def _write(path: Path, X: Any) -> None:
 
 
 def _write_targets(path: Path, y: Any) -> None:
-    """Numbers as an array; texts and categories as an Arrow column, which keeps the order of categories."""
+    """Numbers and their bounds as an array; texts and categories as an Arrow column, which keeps their order."""
     y = without_mask(y)
-    if np.asarray(y).dtype.kind in "fiub" and not hasattr(y, "cat"):
+    if np.asarray(y).dtype.kind in "fiubV" and not hasattr(y, "cat"):
         np.save(path.with_name(path.name + ".npy"), np.asarray(y), allow_pickle=False)
         return
     labels = check_labels(y).tolist()
