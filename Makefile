@@ -27,6 +27,7 @@ bench: $(STAMPS)/bench
 	$(BIN)/python benchmarks/priors.py
 	$(BIN)/python benchmarks/choices.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/ablations.py
 	$(BIN)/python benchmarks/treatments.py
 	$(BIN)/python benchmarks/missing_cells.py
@@ -52,6 +53,7 @@ bench-quick: export CSID_BENCH_RESULTS = benchmarks/quick
 bench-quick: $(STAMPS)/bench
 	rm -rf benchmarks/quick && mkdir benchmarks/quick && cp benchmarks/results/tuning.csv benchmarks/quick
 	$(BIN)/python benchmarks/tables.py --quick
+	$(BIN)/python benchmarks/classes.py --quick
 	$(BIN)/python benchmarks/page.py
 
 clean:

@@ -12,16 +12,18 @@ import numpy as np
 import paper
 import problems
 import readme
+from measuring import skipped
 from methods import METHODS
-from sections import drawing
+from sections import classes, drawing
 from sections.measured import FEW_SPLITS, SPLITS, by_split, means, rows, within_one_error
-from tables import TABLES, skipped
+from tables import TABLES
 
 SECTIONS = (
     "single_output",
     "missing",
     "several_outputs",
     "grades",
+    "classes",
     "recovery",
     "ablations",
     "scale",
@@ -107,6 +109,7 @@ def summary() -> str:
     lines.append(compared_with_paper("Table 3", by_split(rows(3)), paper.TABLE3, TABLES[3].methods))
     if problems.data_at_hand():
         lines.append(grades(by_split(rows(4))))
+    lines.append(classes.goals())
     return "\n".join(lines)
 
 

@@ -1,13 +1,17 @@
-"""The problems of the benchmarks: the paper's tasks with one output and several, grade prediction, and synthetic data.
+"""The problems of the benchmarks: the paper's tasks with one output and several, grade prediction, classification, and
+synthetic data.
 
 `csid.datasets` loads the data sets: from the folder `$CSID_DATA`, from `../shared/data` beside the repository if it
-exists, or else by download from their public sources into the user's cache.
+exists, or else by download from their public sources into the user's cache. The classification data sets are read from
+such a folder only.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,6 +28,8 @@ if _BESIDE.is_dir():
 @dataclass(frozen=True)
 class BenchmarkProblem:
     """A table (M, N), with categories as pandas categoricals, and its target (M,) or (M, K).
+
+    Classes are whole numbers from 0, in the alphabetical order of their labels.
 
     trials : the number of trials of a random search on this problem.
     """
@@ -56,18 +62,75 @@ JOINT = ("energy", "parkinsons", "bike")
 
 SYNTHETIC = "friedman"
 
+
+class Table(NamedTuple):
+    """A file with the column `target`: its categorical columns, and on how many random splits methods are compared."""
+
+    categories: tuple[str, ...] = ()
+    splits: int = 5
+
+
+CLASSES = {
+    "adult": Table(
+        (
+            "workclass",
+            "education",
+            "marital-status",
+            "occupation",
+            "relationship",
+            "race",
+            "sex",
+            "native-country",
+        ),
+        splits=3,
+    ),
+    "bank_marketing": Table(
+        ("job", "marital", "education", "default", "housing", "loan", "contact", "month", "poutcome"), splits=3
+    ),
+    "german_credit": Table(
+        (
+            "checking_status",
+            "credit_history",
+            "purpose",
+            "savings_status",
+            "employment",
+            "personal_status_sex",
+            "other_debtors",
+            "property",
+            "other_installment_plans",
+            "housing",
+            "job",
+            "telephone",
+            "foreign_worker",
+        )
+    ),
+    "spambase": Table(),
+    "magic": Table(),
+    "phoneme": Table(),
+    "heart_cleveland": Table(("sex", "cp", "fbs", "restecg", "exang", "slope", "thal")),
+    "car": Table(("buying", "maint", "doors", "persons", "lug_boot", "safety")),
+    "letter": Table(),
+    "satimage": Table(),
+    "yeast": Table(),
+    "vehicle": Table(),
+    "titanic": Table(("pclass", "sex", "embarked")),
+    "breast_cancer_wisconsin": Table(),
+    "breast_cancer_wisconsin_diagnostic": Table(),
+}
+"""Classification; three splits above 20,000 rows."""
+
 _COURSES, _FEWEST_GRADES, _GRADE_TRIALS = 10, 20, 15
 
 
-def data_at_hand() -> bool:
-    """Whether the data sets are in a local folder, so that nothing has to be downloaded."""
+def data_at_hand(kind: str = "paper") -> bool:
+    """Whether the data sets of one kind are in a local folder, so that nothing has to be downloaded."""
     folder = os.environ.get("CSID_DATA")
-    return folder is not None and (Path(folder) / "paper").is_dir()
+    return folder is not None and (Path(folder) / kind).is_dir()
 
 
 @cache
 def load(name: str) -> BenchmarkProblem:
-    """A problem by name: one of `TASKS`, `JOINT` or `grade_tasks()`, or the synthetic one."""
+    """A problem by name: one of `TASKS`, `JOINT`, `CLASSES` or `grade_tasks()`, or the synthetic one."""
     if name == SYNTHETIC:
         X, y = make_friedman1(1000, noise=1.0, random_state=0)
         return BenchmarkProblem(name, pd.DataFrame(X).add_prefix("x"), y)
@@ -75,6 +138,9 @@ def load(name: str) -> BenchmarkProblem:
         return _from_data_set(name, "oulad", name.removeprefix("oulad "), _GRADE_TRIALS)
     if name.startswith("college "):
         return college_course(name)
+    if name in CLASSES:
+        X, target = read_table("classification", name, CLASSES[name].categories)
+        return BenchmarkProblem(name, X, np.unique(target, return_inverse=True)[1])
     if name in JOINT:
         return _from_data_set(name, name, None)
     return _from_data_set(name, *_SINGLE[name])
@@ -83,6 +149,16 @@ def load(name: str) -> BenchmarkProblem:
 def _from_data_set(name: str, data_set: str, target: str | None, trials: int = 30) -> BenchmarkProblem:
     loaded = datasets.load(data_set, target=target, library="pandas")
     return BenchmarkProblem(name, loaded.X, loaded.y, trials)
+
+
+def read_table(kind: str, name: str, categories: Sequence[str]) -> tuple[pd.DataFrame, pd.Series]:
+    """The predictors and the target, as texts, of a file in the local folder of data sets."""
+    if not data_at_hand(kind):
+        raise FileNotFoundError(f"{name} needs a folder of data sets with {kind}/{name}.csv.gz: set CSID_DATA to it.")
+    path = Path(os.environ["CSID_DATA"]) / kind / f"{name}.csv.gz"
+    texts = dict.fromkeys([*categories, "target"], str)
+    frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])  # "None" is a category
+    return frame.drop(columns="target").astype(dict.fromkeys(categories, "category")), frame["target"]
 
 
 def grade_tasks() -> tuple[str, ...]:

@@ -24,6 +24,7 @@ import numpy as np
 
 import problems
 import results
+from measuring import skipped
 from methods import METHODS
 from methods.method import Method, Settings, categories
 from metrics import coverage_and_crps, mae, rmse
@@ -153,11 +154,6 @@ def measure(run: Run, train: BenchmarkProblem, tests: list[BenchmarkProblem]) ->
         if method.quantiles is not None and y_test.ndim == 1:
             metrics["coverage"], metrics["crps"] = coverage_and_crps(y_test, method.quantiles(model, X_test))
         yield metrics
-
-
-def skipped(problem: BenchmarkProblem, method: Method) -> bool:
-    """Whether a method is left out, because it takes too long with so many training rows."""
-    return method.most_rows is not None and 0.8 * len(problem.y) > method.most_rows
 
 
 def measure_missing(number: int, case: Case, name: str, problem: BenchmarkProblem, splits: int, threads: int) -> None:

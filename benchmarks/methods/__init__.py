@@ -2,6 +2,7 @@
 
 from methods import catboost, cornac, csid, grade_layouts, grades, interpret, lightgbm, scikit_learn, xgboost
 from methods.method import Method
+from target_kinds import CLASSES
 
 METHODS: dict[str, Method] = {
     **grades.METHODS,
@@ -13,4 +14,10 @@ METHODS: dict[str, Method] = {
     **interpret.METHODS,
     **csid.METHODS,
     **grade_layouts.METHODS,
+}
+
+METHODS |= {
+    f"{name} defaults": method.with_defaults()
+    for name, method in METHODS.items()
+    if method.targets is CLASSES and method.search is not None
 }

@@ -1,4 +1,4 @@
-"""CatBoost, with its native missing values and categories: one target, several targets, and mean with variance."""
+"""CatBoost, with its native missing values and categories: one target, several, mean with variance, and classes."""
 
 from functools import partial
 from typing import Any
@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import optuna
 import pandas as pd
-from catboost import CatBoostRegressor
+from catboost import CatBoost, CatBoostClassifier, CatBoostRegressor
 from scipy.stats import norm
 
 from methods.method import PATIENCE, Method, Settings, Space
 from methods.method import categories as categories_of
 from metrics import QUANTILES
+from target_kinds import CLASSES
 
 
 class GaussianCatBoost(CatBoostRegressor):
@@ -26,7 +27,7 @@ class GaussianCatBoost(CatBoostRegressor):
 
 def make(
     settings: Settings, categories: list[str], seed: int, threads: int, kind: type = CatBoostRegressor, **options: Any
-) -> CatBoostRegressor:
+) -> CatBoost:
     quiet = {"verbose": 0, "allow_writing_files": False}
     return kind(**settings, **options, cat_features=categories, random_seed=seed, thread_count=threads, **quiet)
 
@@ -60,12 +61,16 @@ def quantiles(model: GaussianCatBoost, X: pd.DataFrame) -> np.ndarray:
 
 make_gaussian = partial(make, kind=GaussianCatBoost, loss_function="RMSEWithUncertainty")
 make_joint = partial(make, loss_function="MultiRMSE")
+make_classifier = partial(make, kind=CatBoostClassifier)
+TREES = {
+    "prepare": categories_as_strings,
+    "search": Space(space),
+    "stopped_fit": stopped_fit,
+    "rounds": "iterations",
+}
 METHODS = {
-    "catboost": Method(
-        "catboost", make, categories_as_strings, Space(space), stopped_fit=stopped_fit, rounds="iterations"
-    ),
+    "catboost": Method("catboost", make, **TREES),
     "catboost uncertainty": Method("catboost", make_gaussian, categories_as_strings, quantiles=quantiles),
-    "catboost joint": Method(
-        "catboost", make_joint, categories_as_strings, Space(space), stopped_fit=stopped_fit, rounds="iterations"
-    ),
+    "catboost joint": Method("catboost", make_joint, **TREES),
+    "catboost classifier": Method("catboost", make_classifier, **TREES, targets=CLASSES),
 }

@@ -1,4 +1,4 @@
-"""This package: alternating least squares as in the paper, the same tuned, and the Bayesian estimator with defaults."""
+"""This package: least squares as in the paper, the same tuned, and the Bayesian estimators with defaults."""
 
 from typing import Any
 
@@ -7,9 +7,10 @@ import optuna
 import pandas as pd
 from sklearn.multioutput import MultiOutputRegressor
 
-from csid import BayesianCSIDRegressor, CSIDRegressor
+from csid import BayesianCSIDClassifier, BayesianCSIDRegressor, CSIDRegressor
 from methods.method import Grid, Method, Settings, Space
 from metrics import QUANTILES
+from target_kinds import CLASSES
 
 SWEEPS, PATIENCE = 100, 20
 
@@ -50,6 +51,10 @@ def bayesian(settings: Settings, categories: list[str], seed: int, threads: int)
     return BayesianCSIDRegressor(**settings, random_state=seed, n_jobs=threads)
 
 
+def classifier(settings: Settings, categories: list[str], seed: int, threads: int) -> BayesianCSIDClassifier:
+    return BayesianCSIDClassifier(**settings, random_state=seed, n_jobs=threads)
+
+
 def one_model_per_target(settings: Settings, categories: list[str], seed: int, threads: int) -> MultiOutputRegressor:
     """One independent model per target."""
     return MultiOutputRegressor(bayesian(settings, categories, seed, threads))
@@ -70,4 +75,5 @@ METHODS = {
     "csid best": Method("csid", bayesian, settings={"effort": "best"}, quantiles=quantiles),
     "csid rank-one pmf": Method("csid", bayesian, settings=RANK_ONE, quantiles=quantiles),
     "csid one by one": Method("csid", one_model_per_target),
+    "csid classifier": Method("csid", classifier, targets=CLASSES),
 }

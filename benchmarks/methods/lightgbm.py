@@ -1,17 +1,21 @@
 """LightGBM, with its native missing values and categories."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import optuna
 import pandas as pd
-from lightgbm import LGBMRegressor, early_stopping
+from lightgbm import LGBMClassifier, LGBMModel, LGBMRegressor, early_stopping
 
 from methods.method import PATIENCE, Method, Settings, Space, plain_names
+from target_kinds import CLASSES
 
 
-def make(settings: Settings, categories: list[str], seed: int, threads: int) -> LGBMRegressor:
-    return LGBMRegressor(**settings, subsample_freq=1, random_state=seed, n_jobs=threads, verbose=-1)
+def make(
+    settings: Settings, categories: list[str], seed: int, threads: int, kind: type[LGBMModel] = LGBMRegressor
+) -> LGBMModel:
+    return kind(**settings, subsample_freq=1, random_state=seed, n_jobs=threads, verbose=-1)
 
 
 def space(trial: optuna.Trial) -> Settings:
@@ -30,4 +34,8 @@ def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_val: pd.DataFrame,
     return int(model.best_iteration_)
 
 
-METHODS = {"lightgbm": Method("lightgbm", make, plain_names, Space(space), stopped_fit=stopped_fit)}
+TREES = {"prepare": plain_names, "search": Space(space), "stopped_fit": stopped_fit}
+METHODS = {
+    "lightgbm": Method("lightgbm", make, **TREES),
+    "lightgbm classifier": Method("lightgbm", partial(make, kind=LGBMClassifier), **TREES, targets=CLASSES),
+}

@@ -1,13 +1,15 @@
-"""A benchmarked method: a regressor, how it needs the table prepared, and how its settings are tuned."""
+"""A benchmarked method: an estimator, how it needs the table prepared, and how its settings are tuned."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import optuna
 import pandas as pd
+
+from target_kinds import NUMBERS, TargetKind
 
 Settings = dict[str, Any]
 PATIENCE = 50
@@ -48,12 +50,13 @@ def categories(X: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class Method:
-    """A scikit-learn compatible regressor, and how to run it.
+    """A scikit-learn compatible regressor or classifier, and how to run it.
 
     library : the package whose version is recorded with the results.
-    make : (settings, categorical columns, seed, threads) -> regressor.
-    prepare : transforms the predictors for this regressor.
-    search : how settings are tuned; without a search, `settings` are used as given.
+    make : (settings, categorical columns, seed, threads) -> estimator.
+    prepare : transforms the predictors for this estimator.
+    search : how settings are tuned.
+    settings : fixed settings.
     settings_of : another method, tuned first, whose settings are used too.
     stopped_fit : fits with early stopping on further rows; returns the number of rounds.
     rounds, most_rounds : the name of the setting for the number of rounds, and its value during the search.
@@ -61,6 +64,7 @@ class Method:
     most_rows : the method is skipped on tasks with more training rows, because it takes too long.
     most_splits : the most splits per task, for methods that are slow everywhere.
     tuning_rows : the most rows used in the search.
+    targets : the kind of target that it predicts.
     """
 
     library: str
@@ -76,3 +80,8 @@ class Method:
     most_rows: int | None = None
     most_splits: int = 10
     tuning_rows: int | None = None
+    targets: TargetKind = NUMBERS
+
+    def with_defaults(self) -> "Method":
+        """The same estimator with the default parameters of its library."""
+        return replace(self, search=None, settings={}, stopped_fit=None)

@@ -14,11 +14,16 @@ import pandas as pd
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
@@ -28,6 +33,7 @@ from sklearn.tree import DecisionTreeRegressor
 from methods.method import PATIENCE, Grid, Method, Settings, Space, plain_names
 from methods.method import categories as categories_of
 from metrics import QUANTILES
+from target_kinds import CLASSES
 
 MOST_ROWS_RBF, MOST_ROWS_NETWORKS = 20_000, 6_000
 
@@ -60,6 +66,10 @@ def ridge(settings: Settings, categories: list[str], seed: int, threads: int) ->
     return standardised(categories, Ridge(**settings))
 
 
+def logistic(settings: Settings, categories: list[str], seed: int, threads: int) -> Any:
+    return standardised(categories, LogisticRegression(**settings, max_iter=1000))
+
+
 def svr(settings: Settings, categories: list[str], seed: int, threads: int, **kernel: Any) -> Any:
     model = SVR(**kernel, **settings, cache_size=1000, max_iter=1_000_000)
     return standardised(categories, with_standardised_target(model))
@@ -73,6 +83,17 @@ def forest(settings: Settings, categories: list[str], seed: int, threads: int) -
     return for_tree(categories, RandomForestRegressor(200, **settings, random_state=seed, n_jobs=threads))
 
 
+def forest_classifier(settings: Settings, categories: list[str], seed: int, threads: int) -> Any:
+    return for_tree(categories, RandomForestClassifier(**settings, random_state=seed, n_jobs=threads))
+
+
+def forest_space(trial: optuna.Trial) -> Settings:
+    return {
+        "max_features": trial.suggest_float("max_features", 0.1, 1.0),
+        "min_samples_leaf": trial.suggest_int("min_samples_leaf", 1, 30, log=True),
+    }
+
+
 def mlp(settings: Settings, categories: list[str], seed: int, threads: int, layers: int) -> Any:
     model = MLPRegressor(
         hidden_layer_sizes=(settings["nodes"],) * layers,
@@ -84,8 +105,10 @@ def mlp(settings: Settings, categories: list[str], seed: int, threads: int, laye
     return standardised(categories, with_standardised_target(model))
 
 
-def boosting(settings: Settings, categories: list[str], seed: int, threads: int) -> HistGradientBoostingRegressor:
-    return HistGradientBoostingRegressor(**settings, early_stopping=False, random_state=seed)
+def boosting(settings: Settings, categories: list[str], seed: int, threads: int, kind: type) -> Any:
+    """Without early stopping if the number of rounds is tuned; by default it depends on the number of rows."""
+    stops = False if "max_iter" in settings else "auto"
+    return kind(**settings, early_stopping=stops, random_state=seed)
 
 
 def boosting_space(trial: optuna.Trial) -> Settings:
@@ -100,7 +123,9 @@ def boosting_space(trial: optuna.Trial) -> Settings:
 
 def stopped_boosting(model: Any, X: pd.DataFrame, y: np.ndarray, X_val: pd.DataFrame, y_val: np.ndarray) -> int:
     model.set_params(early_stopping=True, n_iter_no_change=PATIENCE).fit(X, y, X_val=X_val, y_val=y_val)
-    return max(int(np.argmax(model.validation_score_)), 1)
+    rounds = max(int(np.argmax(model.validation_score_)), 1)
+    model._predictors = model._predictors[:rounds]  # without the rounds after the best, as other libraries predict
+    return rounds
 
 
 class SubsampledKernelProcess(RegressorMixin, BaseEstimator):
@@ -134,6 +159,15 @@ SKLEARN = partial(Method, "scikit-learn", prepare=categories_as_objects)
 ALPHAS, COSTS = tuple(10.0 ** np.arange(-3, 4)), (1.0, 10.0, 100.0)
 NODES = Grid({"nodes": (10, 50, 100, 250)}, folds=3)
 NETWORK = partial(SKLEARN, search=NODES, most_rows=MOST_ROWS_NETWORKS, most_splits=3, tuning_rows=5000)
+HIST_BOOSTING = partial(
+    Method,
+    "scikit-learn",
+    prepare=plain_names,
+    search=Space(boosting_space),
+    stopped_fit=stopped_boosting,
+    rounds="max_iter",
+    tuning_rows=5000,
+)
 METHODS = {
     "ridge": SKLEARN(ridge, search=Grid({"alpha": ALPHAS})),
     "svr rbf": SKLEARN(
@@ -160,13 +194,16 @@ METHODS = {
         tuning_rows=10_000,
     ),
     "gaussian process": SKLEARN(process, quantiles=process_quantiles, most_rows=8_000, most_splits=3),
-    "hist boosting": Method(
-        "scikit-learn",
-        boosting,
-        plain_names,
-        Space(boosting_space),
-        stopped_fit=stopped_boosting,
-        rounds="max_iter",
-        tuning_rows=5000,
+    "hist boosting": HIST_BOOSTING(partial(boosting, kind=HistGradientBoostingRegressor)),
+    "logistic regression": SKLEARN(
+        logistic, search=Grid({"C": tuple(10.0 ** np.arange(-3, 5))}, folds=3), targets=CLASSES
     ),
+    "forest classifier": SKLEARN(
+        forest_classifier,
+        search=Space(forest_space),
+        settings={"n_estimators": 200},
+        tuning_rows=10_000,
+        targets=CLASSES,
+    ),
+    "hist boosting classifier": HIST_BOOSTING(partial(boosting, kind=HistGradientBoostingClassifier), targets=CLASSES),
 }

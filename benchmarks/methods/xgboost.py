@@ -1,17 +1,21 @@
 """XGBoost, with its native missing values and categories."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import optuna
 import pandas as pd
-from xgboost import XGBRegressor
+from xgboost import XGBClassifier, XGBModel, XGBRegressor
 
 from methods.method import PATIENCE, Method, Settings, Space, plain_names
+from target_kinds import CLASSES
 
 
-def make(settings: Settings, categories: list[str], seed: int, threads: int) -> XGBRegressor:
-    return XGBRegressor(**settings, tree_method="hist", enable_categorical=True, random_state=seed, n_jobs=threads)
+def make(
+    settings: Settings, categories: list[str], seed: int, threads: int, kind: type[XGBModel] = XGBRegressor
+) -> XGBModel:
+    return kind(**settings, tree_method="hist", enable_categorical=True, random_state=seed, n_jobs=threads)
 
 
 def space(trial: optuna.Trial) -> Settings:
@@ -31,4 +35,8 @@ def stopped_fit(model: Any, X: pd.DataFrame, y: np.ndarray, X_val: pd.DataFrame,
     return int(model.best_iteration) + 1
 
 
-METHODS = {"xgboost": Method("xgboost", make, plain_names, Space(space), stopped_fit=stopped_fit)}
+TREES = {"prepare": plain_names, "search": Space(space), "stopped_fit": stopped_fit}
+METHODS = {
+    "xgboost": Method("xgboost", make, **TREES),
+    "xgboost classifier": Method("xgboost", partial(make, kind=XGBClassifier), **TREES, targets=CLASSES),
+}

@@ -41,6 +41,21 @@ LABELS = {
     "csid rows": "csid, long format, tuned",
     "csid tuned": "csid, layout and settings tuned",
     "csid": "**csid, defaults**",
+    "logistic regression defaults": "logistic regression, defaults",
+    "forest classifier defaults": "random forest, defaults",
+    "ebm classifier defaults": "EBM, defaults",
+    "hist boosting classifier defaults": "hist. boosting, defaults",
+    "lightgbm classifier defaults": "LightGBM, defaults",
+    "xgboost classifier defaults": "XGBoost, defaults",
+    "catboost classifier defaults": "CatBoost, defaults",
+    "logistic regression": "logistic regression, tuned",
+    "forest classifier": "random forest, tuned",
+    "ebm classifier": "EBM, tuned",
+    "hist boosting classifier": "hist. boosting, tuned",
+    "lightgbm classifier": "LightGBM, tuned",
+    "xgboost classifier": "XGBoost, tuned",
+    "catboost classifier": "CatBoost, tuned",
+    "csid classifier": "**csid, defaults**",
 }
 
 
@@ -93,10 +108,11 @@ def error_table(
     methods: Sequence[str],
     results_of_paper: PaperResults,
     skipped: Callable[[str, str], bool] = lambda task, method: False,
+    splits: Callable[[str], int] = lambda task: SPLITS,
 ) -> str:
     """One line per method, one column per task, and the paper's results below ours; the best of each column is bold.
 
-    Tasks and methods without any row are listed below the table.
+    Tasks and methods without any row are listed below the table. `splits` is the full number of splits of a task.
     """
     shown = [task for task in tasks if any(task == name for name, _ in errors)]
     with_rows = [method for method in methods if any(method == name for _, name in errors)]
@@ -104,7 +120,12 @@ def error_table(
     lines = []
     for method in with_rows:
         best = {task for task in shown if mean.loc[method, task] == mean[task].min()}
-        cells = [_cell(errors.get((task, method)), task in best, skipped(task, method)) for task in shown]
+        cells = [
+            "—"
+            if skipped(task, method) and (task, method) not in errors
+            else _cell(errors.get((task, method)), task in best, splits(task))
+            for task in shown
+        ]
         lines.append([LABELS[method], *cells])
         paper = [results_of_paper.get(task, {}).get(method) for task in shown]
         if any(paper):
@@ -115,15 +136,15 @@ def error_table(
     return f"{table}\n\nNot measured yet: {'; '.join(absent)}." if absent else table
 
 
-def _cell(values: np.ndarray | None, best: bool, skipped: bool) -> str:
+def _cell(values: np.ndarray | None, best: bool, splits: int) -> str:
     """The mean with three digits ± the standard deviation; with the number of splits if some are missing."""
     if values is None:
-        return "—" if skipped else "·"
+        return "·"
     decimals = max(0, 2 - int(np.floor(np.log10(values.mean()))))
     text = f"{values.mean():.{decimals}f} ± {values.std():.{decimals}f}"
     if len(values) == 1:
         return f"{values[0]:.{decimals}f} (1)"
-    if len(values) < SPLITS:
+    if len(values) < splits:
         return f"{text} ({len(values)})"
     return f"**{text}**" if best else text
 

@@ -7,34 +7,19 @@ import numpy as np
 
 import paper
 import problems
-from comparisons import corrected_t, mean_ranks
+from comparisons import mean_ranks
+from measuring import skipped
 from methods import METHODS
-from methods.method import Space
 from sections import drawing
+from sections.compared import searches, significance
 from sections.measured import LABELS, Errors, by_split, error_table, markdown, means, rows
-from tables import TABLES, skipped
+from tables import TABLES
 
 ORDER = [method for method in LABELS if method in TABLES[1].methods]
 POINT_METHODS = [method for method in ORDER if method != "catboost uncertainty"]
 """Methods that optimise the mean prediction; only their errors are compared."""
 
 TASKS = (*problems.TASKS, problems.SYNTHETIC)
-
-
-def tests(errors: Errors) -> str:
-    """For each other method: on how many tasks csid is better or worse, and on how many of those significantly."""
-    lines = []
-    for method in POINT_METHODS:
-        pairs = [(errors.get((task, "csid")), errors.get((task, method))) for task in problems.TASKS]
-        pairs = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
-        if method == "csid" or not pairs:
-            continue
-        gaps = [ours[: len(theirs)] - theirs[: len(ours)] for ours, theirs in pairs]
-        signs = [(np.mean(gap), corrected_t(gap) < 0.05) for gap in gaps if len(gap) > 1]
-        counts = [sum(d < 0 for d, _ in signs), sum(d < 0 and significant for d, significant in signs)]
-        counts += [sum(d > 0 for d, _ in signs), sum(d > 0 and significant for d, significant in signs)]
-        lines.append([LABELS[method], str(len(signs)), *map(str, counts)])
-    return markdown(["csid compared with", "tasks", "better", "of these p < 0.05", "worse", "of these p < 0.05"], lines)
 
 
 def critical_differences(errors: Errors) -> str:
@@ -90,21 +75,6 @@ def left_out(task: str, method: str) -> bool:
     return skipped(problems.load(task), METHODS[method])
 
 
-def searches() -> str:
-    """How the settings of each method are tuned."""
-    lines = []
-    for name in ORDER:
-        method = METHODS[name]
-        if method.search is None:
-            given = ", ".join(f"{setting} {value}" for setting, value in method.settings.items())
-            lines.append([LABELS[name], given or "defaults", "", ""])
-            continue
-        found = "random search" if isinstance(method.search, Space) else "grid"
-        most = f"{method.tuning_rows:,}" if method.tuning_rows else "all"
-        lines.append([LABELS[name], found, str(method.search.folds), most])
-    return markdown(["method", "settings", "folds", "maximum rows in the search"], lines)
-
-
 def section() -> str:
     errors = by_split(rows(1))
     if not errors:
@@ -125,12 +95,12 @@ The table below shows how settings were tuned. A random search has 30 trials of 
 trees and least squares, early stopping on the held-out fold sets the number of rounds. The first rows measured, of
 CatBoost and csid, have no MAE, seconds and memory.
 
-{searches()}
+{searches(ORDER)}
 
 csid with defaults compared with each method, by the corrected resampled t-test (Nadeau and Bengio) over the splits of a
 task that both have:
 
-{tests(errors)}
+{significance(errors, problems.TASKS, POINT_METHODS)}
 
 {critical_differences(errors)}
 
