@@ -361,7 +361,7 @@ def test_the_best_of_several_starts_is_kept(
 
     monkeypatch.setattr(csid.inference.least_squares, "fit_als", recorded)
     model = quick(n_init=4, early_stopping=early_stopping).fit(*system)
-    scores = [result.score for result in results]
+    scores = [result.criterion for result in results]
     best = results[int(np.argmin(scores))]
     assert len(set(scores)) == 4
     assert_array_equal(model.objective_history_[0], best.objective)
