@@ -123,12 +123,12 @@ def test_a_file_with_another_prior_is_refused(likelihood: LocationScale, prior: 
 
 
 def test_likelihoods_by_name() -> None:
-    assert likelihood_of("gaussian") == Gaussian()
-    assert likelihood_of("student_t") == StudentT()
+    assert likelihood_of("gaussian", "number") == Gaussian()
+    assert likelihood_of("student_t", "number") == StudentT()
     given = StudentT(degrees_of_freedom=9.0)
-    assert likelihood_of(given) is given
+    assert likelihood_of(given, "number") is given
     with pytest.raises(ValueError, match=r"likelihood='cauchy': give one of 'gaussian', .*'student_t'"):
-        likelihood_of("cauchy")
+        likelihood_of("cauchy", "number")
 
 
 # --- its own parameter ------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def test_a_chain_over_blocks_is_the_chain_over_rows(
     What Student's t draws for each row comes from random numbers of the row's block, here and in the naive twin.
     """
     sums_are_in_double_precision(monkeypatch)
-    data, of = numbers(predictors=predictors, outputs=outputs, chunk=CHUNK), likelihood_of(likelihood)
+    data, of = numbers(predictors=predictors, outputs=outputs, chunk=CHUNK), likelihood_of(likelihood, "number")
     with samples_of(data, None, merged=not of.augmented) as found:
         twin = BlockwiseSamples.of(found, data, CHUNK)
         _assert_same_draws(_chain(found.samples, of), _chain(twin, of))
@@ -65,7 +65,7 @@ def test_a_chain_over_blocks_is_the_chain_over_rows(
 
 def test_the_working_weights_of_a_block_depend_on_the_seed_and_its_place_alone() -> None:
     """Not on how many blocks there are, in which order they are made, or how many threads make them."""
-    data, of = numbers(predictors=3, chunk=CHUNK), likelihood_of("student_t")
+    data, of = numbers(predictors=3, chunk=CHUNK), likelihood_of("student_t", "number")
     weights = []
     for scheduler in ("synchronous", "threads"):
         with dask.config.set(scheduler=scheduler), samples_of(data, None, merged=False) as found:

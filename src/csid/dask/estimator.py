@@ -15,7 +15,7 @@ from csid.dask.prediction import predicted_lazily
 from csid.data.cluster.cluster import Cluster
 from csid.data.cluster.partitions import PartitionColumns, Partitions, in_whole_rows, is_lazy, pieces
 from csid.data.cluster.table import ClusterTable, WantedTable
-from csid.estimators.base import OpenedTable, OpenOptions, TensorEstimator, TrainingData, as_given
+from csid.estimators.base import OpenedTable, OpenOptions, TensorEstimator, TrainingData
 from csid.fitted.columns import Columns
 from csid.fitted.unseen import UnseenCounter, UnseenValues
 
@@ -70,7 +70,7 @@ class OnDask(TensorEstimator):
         """Predict as the local estimator. For a Dask collection, a lazy collection with the same partitions."""
         if not is_lazy(X):
             return self.local.predict(self, X, *given, **options)
-        if given or any(options.values()):
+        if given or any(value is not None and value is not False for value in options.values()):
             raise ValueError(
                 "for a Dask collection, only the mean is predicted: for other predictions, map its partitions with the "
                 "estimator from `to_local()`."
@@ -96,16 +96,16 @@ class OnDask(TensorEstimator):
                 yield found
             return
         self._check_lazy()
+        if given.exposure is not None:
+            self._check_takes_exposure(self.likelihood)
         partitions = Partitions.of(*given)
         columns = self._columns_of(partitions.columns, options)
         with Cluster(self.client) as cluster:
             partitions = partitions.weighted(cluster, self.weights)
             reader = self._target_reader(options.reader, partial(partitions.class_counts, cluster))
-            partitions = replace(partitions, columns=replace(partitions.columns, reader=reader))
+            partitions = replace(partitions, columns=partitions.columns.read_by(reader))
             merged = not self._likelihood(reader).augmented
             units = options.units_for(partitions.columns.outputs)
-            if units is None and not reader.standardised:
-                units = as_given(partitions.columns.outputs)
             wanted = WantedTable(columns.labels, self._flags(columns), merged, units)
             table = ClusterTable.of(cluster, partitions, wanted, options.rng, options.hold_out)
             yield OpenedTable(table, columns, reader)

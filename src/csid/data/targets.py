@@ -22,8 +22,11 @@ class TargetReader(Protocol):
     """Checks the targets of some rows and turns them into numbers."""
 
     @property
-    def standardised(self) -> bool:
-        """Whether a fit subtracts the mean of the targets and divides by their standard deviation."""
+    def width(self) -> int | None:
+        """The number T of columns that stand for one target; None if each column is an output."""
+
+    def units(self, centre: Array, scale: Array) -> tuple[Array, Array]:
+        """Centre and scale (T,) of the targets of a fit, from the mean and standard deviation of their columns."""
 
     def read(self, y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Array:
         """Targets (M,) or (M, T). names : of X and y in error messages."""
@@ -35,7 +38,10 @@ class TargetReader(Protocol):
 class NumericTargets:
     """Numbers, of one output or several."""
 
-    standardised = True
+    width = None
+
+    def units(self, centre: Array, scale: Array) -> tuple[Array, Array]:
+        return centre, scale
 
     def read(self, y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Array:
         return check_targets(y, n_rows, names)
@@ -60,7 +66,11 @@ class ClassTargets:
     ordered: bool = False
     class_factors: Array | None = None
 
-    standardised = False
+    width = 1
+
+    def units(self, centre: Array, scale: Array) -> tuple[Array, Array]:
+        """Classes are not standardised."""
+        return np.zeros(1), np.ones(1)
 
     @property
     def frequencies(self) -> tuple[float, ...]:
@@ -135,3 +145,8 @@ class ClassTargets:
     def _shown(self) -> str:
         more = f" and {len(self.labels) - _MOST_SHOWN} more" if len(self.labels) > _MOST_SHOWN else ""
         return ", ".join(map(repr, self.labels[:_MOST_SHOWN].tolist())) + more
+
+
+def is_one_output(reader: TargetReader, targets: Array) -> bool:
+    """Whether targets that a reader has read are of one output, whose predictions are then one-dimensional."""
+    return targets.ndim == 1 or reader.width is not None

@@ -29,6 +29,8 @@ CLASS_CONSTRAINTS: Constraints = {
 class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
     """A classifier that stores everything it has fitted in `fitted_`, a `FittedModel`."""
 
+    targets = ("class",)
+
     class_order: Sequence[Any] | None
     class_weight: ClassWeight
 

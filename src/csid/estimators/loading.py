@@ -66,6 +66,8 @@ def load(
         raise header.error("parameters", f"has {sorted(unknown)[0]!r}, which {name} does not have")
     if (saved.fitted.posterior is not None) != issubclass(cls, BayesianEstimator):
         raise header.error("estimator", f"is {name!r}, which contradicts its fitted model")
+    if saved.fitted.likelihood.target not in cls.targets:
+        raise header.error("estimator", f"is {name!r}, which contradicts its likelihood")
     try:
         model = cls(**{key: _as_parameter(value) for key, value in header.entries.items()})
         model._validate_params()

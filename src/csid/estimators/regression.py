@@ -1,7 +1,7 @@
 """What the regressors have in common: numeric targets, and R² as their score."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -13,10 +13,13 @@ from csid.data.labels import ClassCounts
 from csid.data.targets import NumericTargets, TargetReader
 from csid.estimators.base import TensorEstimator
 from csid.likelihoods import Likelihood, likelihood_of
+from csid.likelihoods.likelihood import TargetKind
 
 
 class TensorRegressor(RegressorMixin, TensorEstimator):  # type: ignore[misc]
     """A regressor that stores everything it has fitted in `fitted_`, a `FittedModel`."""
+
+    targets: ClassVar[tuple[TargetKind, ...]] = ("number",)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of the predictions; with several outputs, its mean over them."""
@@ -29,7 +32,7 @@ class TensorRegressor(RegressorMixin, TensorEstimator):  # type: ignore[misc]
         return NumericTargets()
 
     def _likelihood(self, reader: TargetReader) -> Likelihood:
-        return likelihood_of(self.likelihood)
+        return likelihood_of(self.likelihood, *self.targets)
 
     def _residual_text(self, residual: float) -> str:
         return f"R² on training rows {1 - residual:.4f}"

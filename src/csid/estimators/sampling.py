@@ -27,7 +27,7 @@ from csid.estimators.base import (
     TrainingData,
 )
 from csid.estimators.progress import chain_progress
-from csid.fitted.accuracy import Accuracy, ClassAccuracy
+from csid.fitted.accuracy import AnyAccuracy
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, SamplingRecord
 from csid.fitted.posterior import Posterior
@@ -171,6 +171,10 @@ class BayesianEstimator(TensorEstimator):
         -------
         self
         """
+        return self._fit_to(TrainingData(X, y, sample_weight))
+
+    def _fit_to(self, given: TrainingData) -> Self:
+        """Draw from the posterior given these rows."""
         self._check_solver()
         earlier, seed = self._earlier(), self._seed()
         seed_of_sample = np.random.SeedSequence(seed).spawn(3)[2]  # the pilot and the chains use the first two
@@ -179,7 +183,7 @@ class BayesianEstimator(TensorEstimator):
             self._check_continuable(earlier.sampling, self._options(self._likelihood(earlier.reader)))
             units = earlier.header.centre, earlier.header.scale
             open_options = open_options._replace(columns=self.fitted_.columns, units=units, reader=earlier.reader)
-        with self._open_table(TrainingData(X, y, sample_weight), open_options) as opened:
+        with self._open_table(given, open_options) as opened:
             table, options = opened.table, self._options(self._likelihood(opened.reader))
             check_variances(table.header.centre, table.header.scale)
             runner = Runner(self._threads(), partial(chain_progress, bool(self.verbose), self._residual_text))
@@ -244,7 +248,7 @@ class BayesianEstimator(TensorEstimator):
         return list(self._record().trace)
 
     @property
-    def accuracy_(self) -> Accuracy | ClassAccuracy | None:
+    def accuracy_(self) -> AnyAccuracy | None:
         return self._record().accuracy
 
     @property
@@ -301,12 +305,13 @@ class BayesianEstimator(TensorEstimator):
         """The fitted model, and the chains to continue."""
         table, columns, reader = opened
         header, treatment, likelihood = table.header, sampling.treatment, sampling.options.likelihood
+        centre, scale = likelihood.units(header.centre, header.scale)
         traces = [np.array(member.chain.trace) for member in sampling.members]
         record = SamplingRecord(
             dict(zip(sampling.specs, sampling.pilot.weights.tolist(), strict=True)),
             found.convergence,
-            tuple(likelihood.trace_in_units(trace, header.scale) for trace in traces),
-            None if sampling.pilot.accuracy is None else sampling.pilot.accuracy.in_units(header.scale),
+            tuple(likelihood.trace_in_units(trace, scale) for trace in traces),
+            None if sampling.pilot.accuracy is None else sampling.pilot.accuracy.in_units(scale),
             sampling.whole_numbers,
         )
         fitted = FittedModel(
@@ -321,7 +326,7 @@ class BayesianEstimator(TensorEstimator):
             n_iter=max(len(trace) for trace in traces),
             training=record,
             posterior=found.posterior,
-            calibration=sampling.pilot.calibration.in_units(header.centre, header.scale),
+            calibration=sampling.pilot.calibration.in_units(centre, scale),
             classes=reader if isinstance(reader, ClassTargets) else None,
         )
         if not self.warm_start:

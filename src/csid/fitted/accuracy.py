@@ -1,10 +1,13 @@
 """How good a Bayesian fit is, estimated on the held-out rows of its pilot."""
 
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
 
+from csid.likelihoods.class_predictive import ClassPredictive
+from csid.likelihoods.count_predictive import CountPredictive, poisson_deviance
 from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
 from csid.likelihoods.predictive import Predictive
@@ -50,7 +53,59 @@ class ClassAccuracy:
         return self
 
 
-def class_accuracy_of(predictive: Predictive, truth: Array, weights: Array, likelihood: Likelihood) -> ClassAccuracy:
+@dataclass(frozen=True)
+class CountAccuracy:
+    """Metrics of predicted counts on held-out rows.
+
+    rows : the number of held-out rows; deviance : mean Poisson deviance of the expected counts.
+    log_density : mean log probability of the counts seen.
+    coverage : the fraction of counts inside 90 % intervals, their bounds included. Intervals of whole numbers cover at
+        least 90 % if the model is calibrated, and more where counts are small.
+    """
+
+    rows: int
+    deviance: float
+    log_density: float
+    coverage: float
+
+    def in_units(self, scale: Array) -> "CountAccuracy":
+        return self
+
+
+AnyAccuracy = Accuracy | ClassAccuracy | CountAccuracy
+
+
+@singledispatch
+def held_out_accuracy(predictive: Predictive, truth: Array, weights: Array, likelihood: Likelihood) -> AnyAccuracy:
+    """The accuracy of predictive distributions of latent targets, not yet calibrated, at targets (R, T).
+
+    Another kind of predictive distribution registers its own function. weights : (R,) of the rows.
+    """
+    raise TypeError(f"the accuracy of a {type(predictive).__name__} is not known.")
+
+
+@held_out_accuracy.register
+def count_accuracy_of(
+    predictive: CountPredictive, truth: Array, weights: Array, likelihood: Likelihood
+) -> CountAccuracy:
+    """The accuracy of distributions of counts. Each half of the rows is calibrated on the other half."""
+    every, counts = np.arange(len(truth)), truth[:, :1]
+    deviance, log_p, inside = (np.empty(len(truth)) for _ in range(3))
+    tail = 0.5 - 0.5 * COVERAGE
+    for own, other in ((every[::2], every[1::2]), (every[1::2], every[::2])):
+        calibration = likelihood.fit_calibration(predictive.take(other), truth[other], weights[other, None])
+        found = calibration.of(predictive.take(own)).with_exposure(np.exp(truth[own, 1]))
+        deviance[own] = poisson_deviance(counts[own], found.mean)[:, 0]
+        log_p[own] = found.log_pmf(counts[own])[:, 0]
+        above, below = found.cdf(counts[own]) >= tail, found.cdf(counts[own] - 1.0) < 1.0 - tail
+        inside[own] = (above & below)[:, 0]
+    return CountAccuracy(len(truth), *(float(np.average(each, weights=weights)) for each in (deviance, log_p, inside)))
+
+
+@held_out_accuracy.register
+def class_accuracy_of(
+    predictive: ClassPredictive, truth: Array, weights: Array, likelihood: Likelihood
+) -> ClassAccuracy:
     """The accuracy of predictive distributions that are not yet calibrated, at the classes (R, 1) seen.
 
     Each half of the rows has probabilities that are calibrated on the other half.

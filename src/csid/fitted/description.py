@@ -170,6 +170,11 @@ class ModelDescription:
 def description_of(model: Model) -> ModelDescription:
     """Everything that predictions of a fitted model need."""
     fitted = fitted_model(model)
+    if not fitted.likelihood.exported:
+        raise NotImplementedError(
+            f"report pages and exports do not support likelihood={fitted.likelihood.name!r} yet: keep the model as a "
+            "file with model.save(path), and predict in Python after csid.load(path)."
+        )
     repeated = next((name for name in fitted.names if fitted.names.count(name) > 1), None)
     if repeated is not None:
         raise ValueError(f"two columns are called {repeated!r}: rename one and fit again.")

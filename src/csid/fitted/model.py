@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from csid.data.targets import ClassTargets
 from csid.encoding import EncodedRows, Encoding, Missing
-from csid.fitted.accuracy import Accuracy, ClassAccuracy
+from csid.fitted.accuracy import AnyAccuracy
 from csid.fitted.columns import Columns
 from csid.fitted.posterior import Posterior
 from csid.fitted.schema import Schema, default_targets
@@ -59,7 +59,7 @@ class SamplingRecord:
     stacking_weights: dict[str, float]
     convergence: dict[str, float]
     trace: tuple[Array, ...]
-    accuracy: Accuracy | ClassAccuracy | None = None
+    accuracy: AnyAccuracy | None = None
     whole_numbers: Mapping[str, str] = field(default_factory=dict)
 
 

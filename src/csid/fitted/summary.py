@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from csid.fitted.accuracy import Accuracy, ClassAccuracy
+from csid.fitted.accuracy import AnyAccuracy, ClassAccuracy, CountAccuracy
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
 from csid.small_tables import SmallTable, shown
@@ -54,13 +54,17 @@ def _likelihood(fitted: FittedModel, posterior: Posterior) -> tuple[str, str]:
     return "noise scale", f"{_numbers(noise)} ({fitted.likelihood.name})"
 
 
-def _accuracy(found: Accuracy | ClassAccuracy | None) -> list[tuple[str, str]]:
+def _accuracy(found: AnyAccuracy | None) -> list[tuple[str, str]]:
     """How good the fit is on the held-out rows of its pilot, if there was one."""
     if found is None:
         return []
     if isinstance(found, ClassAccuracy):
         metrics = f"accuracy {found.accuracy:.3g}, log loss {found.log_loss:.3g}, Brier score {found.brier:.3g}"
         return [("held out", f"{metrics} on {found.rows:,} rows of the pilot")]
+    if isinstance(found, CountAccuracy):
+        metrics = f"mean Poisson deviance {found.deviance:.3g}, mean log density {found.log_density:.3g}"
+        percent = f"{100.0 * found.coverage:.0f} %"
+        return [("held out", f"{metrics}, 90 % intervals cover {percent} of {found.rows:,} rows of the pilot")]
     metrics = f"R² {_numbers(found.r2.tolist())}, RMSE {_numbers(found.rmse.tolist())}"
     percent = ", ".join(f"{100.0 * each:.0f} %" for each in found.coverage.tolist())
     return [("held out", f"{metrics}, 90 % intervals cover {percent} of {found.rows:,} rows of the pilot")]

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 class HeldOutDraws(NamedTuple):
     """The draws of some chains at R held-out rows.
 
-    values : (D, R, K) model values; parameters : (D, R or 1, K) each, of the likelihood, by name.
+    values : (D, R, K) model values; parameters : (D, R, P) each, of the likelihood, by name.
     incomplete : (R,) whether a row lacks a cell.
     hidden : (D, H, K) model values at versions of the rows of each fold in turn, with some of their cells hidden.
     """
@@ -44,10 +44,10 @@ class HeldOutDraws(NamedTuple):
         chains, likelihood = [job.chain for job in jobs], jobs[0].model.likelihood
         rows = present(fold.held_out)
         values = values_at(rows.cells, chains, fold, likelihood, seed)
-        zero, one = np.zeros(rows.n_outputs), np.ones(rows.n_outputs)
-        kept = [likelihood.parameters_in_units(draw.parameters, zero, one) for job in jobs for draw in job.chain.draws]
+        units = likelihood.units(np.zeros(rows.n_outputs), np.ones(rows.n_outputs))
+        kept = [likelihood.parameters_in_units(draw.parameters, *units) for job in jobs for draw in job.chain.draws]
         stacked = {name: np.array([each[name] for each in kept])[:, None, :] for name in kept[0]}
-        own = {name: np.broadcast_to(array, values.shape) for name, array in stacked.items()}
+        own = {name: np.broadcast_to(array, (*values.shape[:2], array.shape[2])) for name, array in stacked.items()}
         versions = rows.cells.take(np.arange(hide) % rows.n_rows)
         hidden = values_at(with_hidden_cells(versions, np.random.default_rng(0)), chains, fold, likelihood, seed)
         return cls(values, own, np.isin(np.arange(rows.n_rows), rows.cells.incomplete), hidden)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csid.data.table import LocalTable, Table, present
-from csid.fitted.accuracy import Accuracy, ClassAccuracy, accuracy_of, class_accuracy_of
+from csid.fitted.accuracy import AnyAccuracy, accuracy_of, held_out_accuracy
 from csid.inference.held_out_draws import HeldOutDraws
 from csid.inference.jobs import ChainOptions, Job, Runner, model_of, new_job
 from csid.inference.stacking import chains_per_prior, largest_weights, stack_densities, stack_means
@@ -81,7 +81,7 @@ class PilotResult(NamedTuple):
     calibration: PredictiveCalibration
     error: Array | None
     imputation_factor: Array
-    accuracy: Accuracy | ClassAccuracy | None = None
+    accuracy: AnyAccuracy | None = None
 
 
 class Trial(NamedTuple):
@@ -218,7 +218,7 @@ class Pilot:
         """The result for latent targets, which have no squared errors. Draws at incomplete rows keep their variance."""
         K = self.likelihood.n_outputs(self.truth.shape[1])
         calibration = self.likelihood.fit_calibration(predictive, self.truth, self.row_weights[:, None])
-        accuracy = class_accuracy_of(predictive, self.truth, self.row_weights, self.likelihood)
+        accuracy = held_out_accuracy(predictive, self.truth, self.row_weights, self.likelihood)
         return PilotResult(weights, calibration, None, np.ones(K), accuracy)
 
     def _versions(self, hide: int) -> NDArray[np.intp]:

@@ -26,7 +26,7 @@ Parameters = dict[str, Array]
 
 HeldOutScore = Literal["squared_error", "log_density"]
 
-TargetKind = Literal["number", "class"]
+TargetKind = Literal["number", "class", "count"]
 
 LIKELIHOODS: dict[str, type["Likelihood"]] = {}
 """All likelihoods by name."""
@@ -50,6 +50,8 @@ class Likelihood(ABC):
     latent : whether working targets are not the targets: unknown values that the targets tell of. Targets are then not
         standardised.
     noise_prior : whether a prior of the noise can use the squared error on held-out rows (`with_noise_prior`).
+    mean_is_value : whether the mean of a new observation is the value of the system, up to centre and scale.
+    exported : whether report pages and exports support it.
     draw_parameters : names of the parameters that a posterior draw keeps.
     monitored : what convergence diagnostics monitor along a chain, see `trace`: in a word, as pages and plots say it.
     """
@@ -60,6 +62,8 @@ class Likelihood(ABC):
     augmented: ClassVar[bool] = True
     latent: ClassVar[bool] = False
     noise_prior: ClassVar[bool] = True
+    mean_is_value: ClassVar[bool] = True
+    exported: ClassVar[bool] = True
     draw_parameters: ClassVar[tuple[str, ...]] = ()
     monitored: ClassVar[str] = "noise"
 
@@ -213,13 +217,21 @@ class Likelihood(ABC):
         """The same functions on values of an ONNX graph; `ppf` on an array. Of classes, `probabilities` of draws."""
 
 
-def likelihood_of(given: str | Likelihood, target: TargetKind = "number") -> Likelihood:
+def likelihood_of(given: str | Likelihood, *kinds: TargetKind) -> Likelihood:
     """The likelihood of such targets with this name, or the given `Likelihood`."""
-    legal = sorted(name for name, each in LIKELIHOODS.items() if each.target == target)
-    if isinstance(given, Likelihood):
-        if given.target != target:
-            raise ValueError(f"likelihood={given!r} is of a {given.target}: give one of {', '.join(map(repr, legal))}.")
-        return given
-    if given not in legal:
-        raise ValueError(f"likelihood={given!r}: give one of {', '.join(map(repr, legal))}.")
-    return LIKELIHOODS[given]()
+    legal = ", ".join(sorted(repr(name) for name, each in LIKELIHOODS.items() if each.target in kinds))
+    known = LIKELIHOODS.get(given) if isinstance(given, str) else type(given)
+    if known is None:
+        raise ValueError(f"likelihood={given!r}: give one of {legal}.")
+    if known.target not in kinds:
+        other = _ESTIMATORS[known.target]
+        raise ValueError(f"likelihood={given!r} is of a {known.target}: give one of {legal}, or use {other}.")
+    return LIKELIHOODS[given]() if isinstance(given, str) else given
+
+
+_ESTIMATORS: dict[TargetKind, str] = {
+    "number": "a regressor",
+    "class": "a classifier",
+    "count": "BayesianCSIDRegressor",
+}
+"""Estimators for each kind of targets, for error messages."""

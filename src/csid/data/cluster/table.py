@@ -75,10 +75,9 @@ class ClusterTable:
             count = hold_out(sum(lengths))
             held_out = held_out_rows(lengths, count, draws) if count else held_out
         survey = survey_partitions(cluster, partitions, wanted.names, wanted.flags, held_out)
-        centre, scale = wanted.units or survey.moments.centre_and_scale()
-        header = TableHeader(
-            wanted.names, wanted.flags, centre, scale, partitions.columns.one_output, partitions.columns.weight_unit
-        )
+        columns = partitions.columns
+        centre, scale = wanted.units or columns.reader.units(*survey.moments.centre_and_scale())
+        header = TableHeader(wanted.names, wanted.flags, centre, scale, columns.one_output, columns.weight_unit)
         parts = SurveyedPartitions(cluster, partitions, survey, held_out, centre, scale)
         return cls(parts, header, wanted.merged, draws)
 

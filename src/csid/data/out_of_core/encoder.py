@@ -15,7 +15,7 @@ from csid.data.checks import check_weights, number_of_rows
 from csid.data.out_of_core.code_file import CodeFile
 from csid.data.out_of_core.rows import Batch, OpenRows, prefix_errors
 from csid.data.problem import Problem
-from csid.data.targets import TargetReader
+from csid.data.targets import TargetReader, is_one_output
 from csid.data.weights import WeightUnit
 from csid.encoding import Encoding, LevelCounts, Mode, Moments, TableSketch
 from csid.encoding.columns import is_table
@@ -236,7 +236,9 @@ class Encoder:
                 f"the rows changed during the fit: {len(self.roles)} in the first pass, more now. "
                 "Every pass must read the same rows."
             )
-        return CheckedBatch(X, y.reshape(n_rows, -1), weights, roles, y.ndim == 1, batch.label)
+        return CheckedBatch(
+            X, y.reshape(n_rows, -1), weights, roles, is_one_output(self.checks.targets, y), batch.label
+        )
 
     @contextmanager
     def _threads(self) -> Iterator[Any]:
