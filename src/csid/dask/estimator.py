@@ -70,7 +70,7 @@ class OnDask(TensorEstimator):
         """Predict as the local estimator. For a Dask collection, a lazy collection with the same partitions."""
         if not is_lazy(X):
             return self.local.predict(self, X, *given, **options)
-        if given or any(options.values()):
+        if given or any(value is not None and value is not False for value in options.values()):
             raise ValueError(
                 "for a Dask collection, only the mean is predicted: for other predictions, map its partitions with the "
                 "estimator from `to_local()`."
@@ -96,6 +96,8 @@ class OnDask(TensorEstimator):
                 yield found
             return
         self._check_lazy()
+        if given.exposure is not None:
+            self._check_takes_exposure(self.likelihood)
         partitions = Partitions.of(*given)
         columns = self._columns_of(partitions.columns, options)
         with Cluster(self.client) as cluster:

@@ -23,6 +23,7 @@ from csid.data.checks import (
     number_of_rows,
     target_names,
 )
+from csid.data.count_targets import CountsWithExposure
 from csid.data.labels import ClassCounts
 from csid.data.out_of_core import Encoder, RowBatches, RowChecks, count_classes, open_rows, roles_of, row_batches
 from csid.data.out_of_core.table import DiskTable
@@ -38,7 +39,7 @@ from csid.fitted.model import FittedModel
 from csid.fitted.schema import Schema
 from csid.fitted.summary import summary_table
 from csid.fitted.unseen import UnseenValues
-from csid.likelihoods import Likelihood
+from csid.likelihoods import LIKELIHOODS, Likelihood
 from csid.likelihoods.likelihood import TargetKind
 from csid.missing.joint_pmf import JointPMF
 from csid.tensor.cpd import CPD
@@ -72,6 +73,12 @@ class TrainingData(NamedTuple):
     X: Any
     y: Any
     sample_weight: Any
+    exposure: Any = None
+
+    @property
+    def targets(self) -> Any:
+        """What a `TargetReader` reads."""
+        return self.y if self.exposure is None else CountsWithExposure(self.y, self.exposure)
 
 
 class OpenOptions(NamedTuple):
@@ -292,6 +299,8 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
     def _open_table(self, given: TrainingData, options: OpenOptions) -> Iterator[OpenedTable]:
         """Check the rows of a fit and standardise their targets: in memory, or read in batches."""
         batches = row_batches(*given)
+        if given.exposure is not None or (batches is not None and batches.exposure is not None):
+            self._check_takes_exposure(self.likelihood)
         if batches is None:
             yield self._in_memory(given, options)
         else:
@@ -304,7 +313,7 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
         unit = WeightTotals.of(weights).unit(self.weights)
         weights = unit.of(weights)
         reader = self._target_reader(options.reader, lambda: ClassCounts.of(given.y, weights))
-        y = reader.read(given.y, n_rows)
+        y = reader.read(given.targets, n_rows)
         targets = y.reshape(n_rows, -1)
         factors = reader.factors(targets)
         weights = weights if factors is None else weights * factors
@@ -367,6 +376,16 @@ class TensorEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _flags(self, columns: Columns) -> list[bool | None]:
         return categorical_flags(self.categorical_features, columns.labels)
+
+    def _check_takes_exposure(self, likelihood: str | Likelihood) -> None:
+        """Refuse `exposure` for a likelihood of other targets than counts."""
+        name = likelihood if isinstance(likelihood, str) else likelihood.name
+        if name not in LIKELIHOODS or LIKELIHOODS[name].target != "count":
+            legal = " or ".join(repr(each) for each, kind in sorted(LIKELIHOODS.items()) if kind.target == "count")
+            raise ValueError(
+                f"exposure is given, but likelihood={name!r} is not of counts: leave out the exposure, or use "
+                f"BayesianCSIDRegressor(likelihood={legal})."
+            )
 
     def _likelihood(self, reader: TargetReader) -> Likelihood:
         """The likelihood of a fit to targets that are read like this."""

@@ -1,7 +1,7 @@
 """What the regressors have in common: numeric targets, and R² as their score."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -15,12 +15,13 @@ from csid.data.targets import NumericTargets, TargetReader
 from csid.estimators.base import TensorEstimator
 from csid.fitted.survival_metrics import concordance_of_intervals
 from csid.likelihoods import Likelihood, likelihood_of
+from csid.likelihoods.likelihood import TargetKind
 
 
 class TensorRegressor(RegressorMixin, TensorEstimator):  # type: ignore[misc]
     """A regressor that stores everything it has fitted in `fitted_`, a `FittedModel`."""
 
-    targets = ("number", "interval")
+    targets: ClassVar[tuple[TargetKind, ...]] = ("number", "interval")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of the predictions; with several outputs, its mean over them.

@@ -171,6 +171,10 @@ class BayesianEstimator(TensorEstimator):
         -------
         self
         """
+        return self._fit_to(TrainingData(X, y, sample_weight))
+
+    def _fit_to(self, given: TrainingData) -> Self:
+        """Draw from the posterior given these rows."""
         self._check_solver()
         earlier, seed = self._earlier(), self._seed()
         seed_of_sample = np.random.SeedSequence(seed).spawn(3)[2]  # the pilot and the chains use the first two
@@ -179,7 +183,7 @@ class BayesianEstimator(TensorEstimator):
             self._check_continuable(earlier.sampling, self._options(self._likelihood(earlier.reader)))
             units = earlier.header.centre, earlier.header.scale
             open_options = open_options._replace(columns=self.fitted_.columns, units=units, reader=earlier.reader)
-        with self._open_table(TrainingData(X, y, sample_weight), open_options) as opened:
+        with self._open_table(given, open_options) as opened:
             table, options = opened.table, self._options(self._likelihood(opened.reader))
             check_variances(table.header.centre, table.header.scale)
             runner = Runner(self._threads(), partial(chain_progress, bool(self.verbose), self._residual_text))

@@ -10,6 +10,7 @@ from csid.data.censored_targets import bounds_of, is_known
 from csid.fitted.survival_metrics import concordance_of_intervals
 from csid.likelihoods.censored_mixture import CensoredMixture
 from csid.likelihoods.class_predictive import ClassPredictive
+from csid.likelihoods.count_predictive import CountPredictive, poisson_deviance
 from csid.likelihoods.likelihood import Likelihood
 from csid.likelihoods.mixture import Mixture
 from csid.likelihoods.predictive import Predictive
@@ -72,7 +73,26 @@ class CensoredAccuracy:
         return self
 
 
-AnyAccuracy = Accuracy | ClassAccuracy | CensoredAccuracy
+@dataclass(frozen=True)
+class CountAccuracy:
+    """Metrics of predicted counts on held-out rows.
+
+    rows : the number of held-out rows; deviance : mean Poisson deviance of the expected counts.
+    log_density : mean log probability of the counts seen.
+    coverage : the fraction of counts inside 90 % intervals, their bounds included. Intervals of whole numbers cover at
+        least 90 % if the model is calibrated, and more where counts are small.
+    """
+
+    rows: int
+    deviance: float
+    log_density: float
+    coverage: float
+
+    def in_units(self, scale: Array) -> "CountAccuracy":
+        return self
+
+
+AnyAccuracy = Accuracy | ClassAccuracy | CensoredAccuracy | CountAccuracy
 
 
 @singledispatch
@@ -92,6 +112,24 @@ def censored_accuracy_of(
     known = float(np.average(is_known(truth), weights=weights))
     concordance = concordance_of_intervals(*bounds_of(truth), predictive.mean[:, 0], weights)
     return CensoredAccuracy(len(truth), known, concordance)
+
+
+@held_out_accuracy.register
+def count_accuracy_of(
+    predictive: CountPredictive, truth: Array, weights: Array, likelihood: Likelihood
+) -> CountAccuracy:
+    """The accuracy of distributions of counts. Each half of the rows is calibrated on the other half."""
+    every, counts = np.arange(len(truth)), truth[:, :1]
+    deviance, log_p, inside = (np.empty(len(truth)) for _ in range(3))
+    tail = 0.5 - 0.5 * COVERAGE
+    for own, other in ((every[::2], every[1::2]), (every[1::2], every[::2])):
+        calibration = likelihood.fit_calibration(predictive.take(other), truth[other], weights[other, None])
+        found = calibration.of(predictive.take(own)).with_exposure(np.exp(truth[own, 1]))
+        deviance[own] = poisson_deviance(counts[own], found.mean)[:, 0]
+        log_p[own] = found.log_pmf(counts[own])[:, 0]
+        above, below = found.cdf(counts[own]) >= tail, found.cdf(counts[own] - 1.0) < 1.0 - tail
+        inside[own] = (above & below)[:, 0]
+    return CountAccuracy(len(truth), *(float(np.average(each, weights=weights)) for each in (deviance, log_p, inside)))
 
 
 @held_out_accuracy.register

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from csid.fitted.accuracy import AnyAccuracy, CensoredAccuracy, ClassAccuracy
+from csid.fitted.accuracy import AnyAccuracy, CensoredAccuracy, ClassAccuracy, CountAccuracy
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
 from csid.small_tables import SmallTable, shown
@@ -64,6 +64,10 @@ def _accuracy(found: AnyAccuracy | None) -> list[tuple[str, str]]:
     if isinstance(found, CensoredAccuracy):
         of_rows = f"{found.rows:,} rows of the pilot, of which {found.known:.0%} are not censored"
         return [("held out", f"concordance index {found.concordance:.3g} on {of_rows}")]
+    if isinstance(found, CountAccuracy):
+        metrics = f"mean Poisson deviance {found.deviance:.3g}, mean log density {found.log_density:.3g}"
+        percent = f"{100.0 * found.coverage:.0f} %"
+        return [("held out", f"{metrics}, 90 % intervals cover {percent} of {found.rows:,} rows of the pilot")]
     metrics = f"R² {_numbers(found.r2.tolist())}, RMSE {_numbers(found.rmse.tolist())}"
     percent = ", ".join(f"{100.0 * each:.0f} %" for each in found.coverage.tolist())
     return [("held out", f"{metrics}, 90 % intervals cover {percent} of {found.rows:,} rows of the pilot")]

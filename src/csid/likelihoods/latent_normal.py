@@ -12,13 +12,13 @@ variance one.
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csid.data.problem import Summary
-from csid.likelihoods.likelihood import Likelihood, Parameters, StartValues
+from csid.likelihoods.latent_targets import LatentTargets
+from csid.likelihoods.likelihood import Parameters, StartValues
 from csid.likelihoods.slice_sampling import slice_sample
 from csid.tensor.factors import Factors
 from csid.tensor.gaps import deviations_in_gaps
@@ -30,12 +30,8 @@ _LOG_SCALES = np.linspace(-2.5, 1.0, 8)
 
 
 @dataclass(frozen=True)
-class LatentNormal(Likelihood):
+class LatentNormal(LatentTargets):
     """Targets that tell of latent normal values. Subclasses say how."""
-
-    latent: ClassVar[bool] = True
-    noise_prior: ClassVar[bool] = False
-    monitored: ClassVar[str] = "log loss"
 
     @abstractmethod
     def latent_values(
@@ -123,18 +119,6 @@ class LatentNormal(Likelihood):
         step = 0.5 * (left - right) / max(left - 2.0 * middle + right, 1e-300)
         return at(float(_LOG_SCALES[best] + (_LOG_SCALES[1] - _LOG_SCALES[0]) * np.clip(step, -1.0, 1.0)))
 
-    def draw(
-        self, parameters: Parameters, squares: Array, n_observations: float, rng: np.random.Generator
-    ) -> Parameters:
-        return parameters | {"log_loss": parameters["loss"] / n_observations}
-
-    def maximise(self, parameters: Parameters, squares: Array, n_observations: float) -> Parameters:
-        return parameters
-
-    def units(self, centre: Array, scale: Array) -> tuple[Array, Array]:
-        K = self.n_outputs(len(centre))
-        return np.zeros(K), np.ones(K)
-
     def trace(self, parameters: Parameters) -> Array:
         """The log loss on the training rows. The scale s alone is not identified: factors can have it too."""
         return parameters["log_loss"]
@@ -142,20 +126,3 @@ class LatentNormal(Likelihood):
     def in_units(self, factors: Factors, parameters: Parameters) -> Factors:
         s = np.sqrt(parameters["alpha"])
         return replace(factors, V=factors.V * s[:, None], bias=factors.bias * s)
-
-    def parameters_in_units(self, parameters: Parameters, centre: Array, scale: Array) -> dict[str, Array]:
-        return {}
-
-    @property
-    def javascript(self) -> str:
-        raise self._not_written_for("report pages")
-
-    @property
-    def python(self) -> str:
-        raise self._not_written_for("Python modules")
-
-    def onnx(self) -> Any:
-        raise self._not_written_for("ONNX")
-
-    def _not_written_for(self, what: str) -> NotImplementedError:
-        return NotImplementedError(f"{what} do not support likelihood={self.name!r} yet.")

@@ -26,7 +26,7 @@ Parameters = dict[str, Array]
 
 HeldOutScore = Literal["squared_error", "log_density"]
 
-TargetKind = Literal["number", "interval", "survival", "class"]
+TargetKind = Literal["number", "interval", "survival", "class", "count"]
 
 LIKELIHOODS: dict[str, type["Likelihood"]] = {}
 """All likelihoods by name."""
@@ -50,6 +50,7 @@ class Likelihood(ABC):
     latent : whether working targets are not the targets: unknown values that the targets tell of. Targets are then not
         standardised.
     noise_prior : whether a prior of the noise can use the squared error on held-out rows (`with_noise_prior`).
+    mean_is_value : whether the mean of a new observation is the value of the system, up to centre and scale.
     draw_parameters : names of the parameters that a posterior draw keeps.
     monitored : what convergence diagnostics monitor along a chain, see `trace`: in a word, as pages and plots say it.
     """
@@ -60,6 +61,7 @@ class Likelihood(ABC):
     augmented: ClassVar[bool] = True
     latent: ClassVar[bool] = False
     noise_prior: ClassVar[bool] = True
+    mean_is_value: ClassVar[bool] = True
     draw_parameters: ClassVar[tuple[str, ...]] = ()
     monitored: ClassVar[str] = "noise"
 
@@ -235,11 +237,21 @@ class Likelihood(ABC):
 
 def likelihood_of(given: str | Likelihood, *kinds: TargetKind) -> Likelihood:
     """The likelihood of such targets with this name, or the given `Likelihood`."""
-    legal = sorted(name for name, each in LIKELIHOODS.items() if each.target in kinds)
-    if isinstance(given, Likelihood):
-        if given.target not in kinds:
-            raise ValueError(f"likelihood={given!r} is of a {given.target}: give one of {', '.join(map(repr, legal))}.")
-        return given
-    if given not in legal:
-        raise ValueError(f"likelihood={given!r}: give one of {', '.join(map(repr, legal))}.")
-    return LIKELIHOODS[given]()
+    legal = ", ".join(sorted(repr(name) for name, each in LIKELIHOODS.items() if each.target in kinds))
+    known = LIKELIHOODS.get(given) if isinstance(given, str) else type(given)
+    if known is None:
+        raise ValueError(f"likelihood={given!r}: give one of {legal}.")
+    if known.target not in kinds:
+        what, estimators = _TARGETS[known.target]
+        raise ValueError(f"likelihood={given!r} is for {what}: give one of {legal}, or use {estimators}.")
+    return LIKELIHOODS[given]() if isinstance(given, str) else given
+
+
+_TARGETS: dict[TargetKind, tuple[str, str]] = {
+    "number": ("numbers", "a regressor"),
+    "interval": ("censored targets", "a regressor"),
+    "survival": ("survival times", "BayesianCSIDSurvival"),
+    "class": ("classes", "a classifier"),
+    "count": ("counts", "BayesianCSIDRegressor"),
+}
+"""Each kind of targets, and the estimators that take it, for error messages."""

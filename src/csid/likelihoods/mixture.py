@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from csid.likelihoods.predictive import Predictive
+from csid.likelihoods.predictive import NumericPredictive, Predictive
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class StandardNoise(Protocol):
 
 
 @dataclass(frozen=True)
-class Mixture(Predictive):
+class Mixture(NumericPredictive):
     """For each row and output, a mixture of D noise distributions with their own centres and scales.
 
     centres : (D, M, K).
@@ -53,11 +53,6 @@ class Mixture(Predictive):
     def noise_variance(self) -> Array:
         """Variance (M, K) or (1, K) of a new observation given the system's value: observation noise."""
         return np.asarray(self.noise.variance_of_one * np.tensordot(self.weights, self.scales**2, 1))
-
-    @property
-    def variance(self) -> Array:
-        """Variance (M, K) of a new observation."""
-        return self.model_variance + self.noise_variance
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """The distributions of some rows."""
@@ -121,4 +116,4 @@ def as_mixture(predictive: Predictive) -> Mixture:
     """A predictive distribution that is a mixture of noise distributions, or an error."""
     if isinstance(predictive, Mixture):
         return predictive
-    raise TypeError(f"the predictive distribution is a {type(predictive).__name__}, not that of a numeric target.")
+    raise TypeError(f"this needs a numeric target with additive noise, not a {type(predictive).__name__}.")

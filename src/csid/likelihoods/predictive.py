@@ -21,6 +21,49 @@ class Predictive(ABC):
         """The distributions of some rows."""
 
 
+class NumericPredictive(Predictive):
+    """Distributions of new numbers: of K outputs, or of counts."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Array:
+        """(M, K)."""
+
+    @property
+    @abstractmethod
+    def model_variance(self) -> Array:
+        """Variance (M, K) between draws of the expectation of a new observation: model uncertainty."""
+
+    @property
+    @abstractmethod
+    def noise_variance(self) -> Array:
+        """Variance (M, K) or (1, K) of a new observation given its expectation: observation noise."""
+
+    @property
+    def variance(self) -> Array:
+        """Variance (M, K) of a new observation."""
+        return self.model_variance + self.noise_variance
+
+    @abstractmethod
+    def cdf(self, y: Array) -> Array:
+        """Probability (M, K) that a new observation is at most y (M, K)."""
+
+    @abstractmethod
+    def ppf(self, q: float) -> Array:
+        """Quantile (M, K)."""
+
+    @abstractmethod
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws of a new observation at each row, (M, n, K)."""
+
+
+def as_numeric(predictive: Predictive) -> NumericPredictive:
+    """A predictive distribution of numbers, or an error."""
+    if isinstance(predictive, NumericPredictive):
+        return predictive
+    raise TypeError(f"the predictive distribution is a {type(predictive).__name__}, not that of numbers.")
+
+
 class PredictiveCalibration(ABC):
     """A change of predictive distributions that was fitted to held-out rows."""
 

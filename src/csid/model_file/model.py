@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csid.data.targets import ClassTargets
 from csid.encoding import Encoding
-from csid.fitted.accuracy import Accuracy, AnyAccuracy, CensoredAccuracy, ClassAccuracy
+from csid.fitted.accuracy import Accuracy, AnyAccuracy, CensoredAccuracy, ClassAccuracy, CountAccuracy
 from csid.fitted.columns import Columns
 from csid.fitted.model import FittedModel, LeastSquaresRecord, SamplingRecord
 from csid.fitted.posterior import Posterior
@@ -37,7 +37,6 @@ from csid.model_file.parts import (
     unpack_imputation_factor,
     unpack_labels,
     unpack_pmf,
-    unpack_probability_calibration,
 )
 from csid.model_file.schemas import unpack_schema
 from csid.model_file.streams import pack_stream, unpack_stream
@@ -121,8 +120,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         posterior = Posterior(draws, encoding, likelihood, None if pmf is None else pmf.on(encoding), factor)
         if abs(posterior.weights.sum() - 1.0) > _ROUNDING:
             raise arrays.wrong("draws.0.weights", f"and the other groups sum to {posterior.weights.sum():g}, not 1")
-        of_noise = classes is None
-        calibration = unpack_calibration(arrays, outputs) if of_noise else unpack_probability_calibration(arrays)
+        calibration = unpack_calibration(arrays, likelihood.target, outputs)
         training = _sampling_record(header, arrays)
         tensor = posterior.mean
     else:
@@ -216,6 +214,10 @@ def _check_classes(header: Section, likelihood: Likelihood, classes: ClassTarget
 
 
 def _accuracy(section: Section, outputs: int) -> AnyAccuracy:
+    if "deviance" in section.entries:
+        return CountAccuracy(
+            section.whole("rows", 1), *(section.number(name) for name in ("deviance", "log_density", "coverage"))
+        )
     if "log_loss" in section.entries:
         return ClassAccuracy(
             section.whole("rows", 1), *(section.number(name) for name in ("accuracy", "log_loss", "brier"))

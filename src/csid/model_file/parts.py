@@ -17,6 +17,8 @@ from csid.fitted.posterior import Draws
 from csid.likelihoods import Likelihood
 from csid.likelihoods.calibration import Calibration, as_noise_calibration
 from csid.likelihoods.class_predictive import ProbabilityCalibration
+from csid.likelihoods.count_predictive import DispersionCalibration
+from csid.likelihoods.likelihood import TargetKind
 from csid.likelihoods.predictive import PredictiveCalibration
 from csid.missing.joint_pmf import JointPMF
 from csid.missing.latent_classes import LatentClasses
@@ -36,6 +38,7 @@ _GROWN_PMF = 4
 """Arrays of the PMF on the levels of the model that exist at the same time."""
 
 _LARGEST_LOG_FACTOR, _LARGEST_LIFT, _LARGEST_EXPONENT = 100.0, 1e100, 1e3
+_LARGEST_DISPERSION_FACTOR = 1e3
 
 
 @dataclass
@@ -161,14 +164,33 @@ def unpack_draws(encoding: Encoding, outputs: int, likelihood: Likelihood, array
 
 
 def pack_calibration(calibration: PredictiveCalibration) -> Packed:
-    """The calibration of predictive distributions: of noise, or of probabilities."""
+    """The calibration of predictive distributions: of noise, of probabilities, or of counts."""
     if isinstance(calibration, ProbabilityCalibration):
         return {"calibration.exponent": np.array([calibration.exponent])}
+    if isinstance(calibration, DispersionCalibration):
+        return {"calibration.dispersion_factor": np.array([calibration.factor])}
     noise = as_noise_calibration(calibration)
     return {"calibration.knots": noise.knots, "calibration.log_factors": noise.log_factors}
 
 
-def unpack_probability_calibration(arrays: Arrays) -> ProbabilityCalibration:
+def unpack_calibration(arrays: Arrays, target: TargetKind, outputs: int) -> PredictiveCalibration:
+    """The calibration of predictive distributions of such targets."""
+    if target == "class":
+        return _unpack_probability_calibration(arrays)
+    if target == "count":
+        return _unpack_dispersion_calibration(arrays)
+    return _unpack_noise_calibration(arrays, outputs)
+
+
+def _unpack_dispersion_calibration(arrays: Arrays) -> DispersionCalibration:
+    name = "calibration.dispersion_factor"
+    factor = float(arrays.take(name, (1,))[0])
+    if not 1.0 / _LARGEST_DISPERSION_FACTOR <= factor <= _LARGEST_DISPERSION_FACTOR:
+        raise arrays.wrong(name, f"is {factor:g}, not a positive factor of an ordinary size")
+    return DispersionCalibration(factor)
+
+
+def _unpack_probability_calibration(arrays: Arrays) -> ProbabilityCalibration:
     exponent = float(arrays.take("calibration.exponent", (1,))[0])
     if not 0.0 < exponent <= _LARGEST_EXPONENT:
         raise arrays.wrong("calibration.exponent", f"is {exponent:g}, not above 0 and at most {_LARGEST_EXPONENT:g}")
@@ -192,7 +214,7 @@ def unpack_labels(section: Section, arrays: Arrays) -> ClassTargets:
     return ClassTargets(kept, counts, section.flag("ordered"))
 
 
-def unpack_calibration(arrays: Arrays, outputs: int) -> Calibration:
+def _unpack_noise_calibration(arrays: Arrays, outputs: int) -> Calibration:
     knots = arrays.take("calibration.knots", (outputs, -1))
     if knots.shape[1] == 0 or (np.diff(knots) < 0.0).any():
         raise arrays.wrong("calibration.knots", "does not hold increasing means")

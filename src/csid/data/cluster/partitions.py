@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from csid.data.checks import check_table, check_weights, number_of_rows, target_names, without_mask
 from csid.data.cluster.cluster import LOST, Cluster
+from csid.data.count_targets import CountsWithExposure
 from csid.data.labels import ClassCounts
 from csid.data.targets import NumericTargets, TargetReader
 from csid.data.weights import AS_GIVEN, WeightMeaning, WeightTotals, WeightUnit
@@ -71,27 +72,34 @@ class PartitionColumns:
 
 @dataclass(frozen=True)
 class Partitions:
-    """Tables, targets and weights of all partitions, not yet read. weights : empty without sample weights."""
+    """Tables, targets, weights and exposures of all partitions, not yet read.
+
+    weights, exposures : empty if there are none.
+    """
 
     columns: PartitionColumns
     tables: list[Delayed]
     targets: list[Delayed]
     weights: list[Delayed]
+    exposures: list[Delayed] = field(default_factory=list)
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any = None) -> "Partitions":
+    def of(cls, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> "Partitions":
         """The partitions of Dask collections, which must match."""
         X = in_whole_rows(X)
         N = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
         if N == 0:
             raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required.")
         y = _partitioned_like(X, y, "y")
-        given = [] if sample_weight is None else pieces(_partitioned_like(X, sample_weight, "sample_weight"))
+        of_rows = {"sample_weight": sample_weight, "exposure": exposure}
+        weights, exposures = (
+            [] if given is None else pieces(_partitioned_like(X, given, name)) for name, given in of_rows.items()
+        )
         one_output = len(y.shape) == 1 or y.shape[1] == 1
         columns = PartitionColumns(
             _example(X), 1 if one_output else int(y.shape[1]), one_output, targets=target_names(y)
         )
-        return cls(columns, pieces(X), pieces(y), given)
+        return cls(columns, pieces(X), pieces(y), weights, exposures)
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -121,7 +129,8 @@ class Partitions:
         ]
 
     def _piece(self, at: int) -> list[Any]:
-        return [self.tables[at], self.targets[at], self.weights[at] if self.weights else None]
+        of_rows = [each[at] if each else None for each in (self.weights, self.exposures)]
+        return [self.tables[at], self.targets[at], *of_rows]
 
     def lengths(self, cluster: Cluster) -> list[int]:
         """The number of rows with a positive weight in each partition."""
@@ -200,13 +209,15 @@ def _on_rows(function: Any, at: int, columns: PartitionColumns, piece: list[Any]
         raise PartitionError(f"in partition {at}: {error}") from error
 
 
-def _checked(columns: PartitionColumns, X: Any, y: Any, sample_weight: Any) -> PartitionRows:
+def _checked(columns: PartitionColumns, X: Any, y: Any, sample_weight: Any, exposure: Any) -> PartitionRows:
     X = check_table(X, "the fit", min_rows=0)
     _check_columns(columns, X)
     n_rows = number_of_rows(X)
     if n_rows == 0:
         return PartitionRows(X, np.empty((0, columns.outputs)), None if sample_weight is None else np.empty(0))
-    targets = columns.reader.read(_one_column(columns, y), n_rows).reshape(n_rows, -1)
+    y = _one_column(columns, y)
+    given = y if exposure is None else CountsWithExposure(y, exposure)
+    targets = columns.reader.read(given, n_rows).reshape(n_rows, -1)
     if targets.shape[1] != columns.outputs:
         raise ValueError(f"y has {targets.shape[1]} columns, but {columns.outputs} by its Dask metadata.")
     factors = columns.reader.factors(targets)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
+from csid.data.count_targets import CountsWithExposure
 from csid.data.out_of_core.rows import Batch, RowBatches, TargetBatch
 
 BATCH_ROWS = 1 << 17
@@ -38,6 +39,8 @@ class ParquetRows(RowBatches):
         The predictors. Default: all other columns.
     folder : path, optional
         Where code files go during a fit (about three bytes per cell). Default: the system's folder for temporary files.
+    exposure : str, optional
+        The column with the exposure of counts. See `BayesianCSIDRegressor.fit`.
 
     Examples
     --------
@@ -60,12 +63,13 @@ class ParquetRows(RowBatches):
         weight: str | None = None,
         columns: Sequence[str] | None = None,
         folder: str | PathLike[str] | None = None,
+        exposure: str | None = None,
     ) -> None:
-        self.path, self.target, self.weight, self.folder = path, target, weight, folder
+        self.path, self.target, self.weight, self.folder, self.exposure = path, target, weight, folder, exposure
         self._data = _open_dataset(path)
         self._targets = [target] if isinstance(target, str) else list(target)
         self.target_names = tuple(self._targets)
-        special = [*self._targets, *([] if weight is None else [weight])]
+        special = [*self._targets, *self._of_rows]
         self.columns = list(columns) if columns is not None else self._others(special)
         known = self._data.schema.names
         for name in (*special, *self.columns):
@@ -76,12 +80,11 @@ class ParquetRows(RowBatches):
         return f"ParquetRows({str(self.path)!r}, target={self.target!r})"
 
     def batches(self) -> Iterator[Batch]:
-        special = [*self._targets, *([] if self.weight is None else [self.weight])]
-        for label, table in self._read([*self.columns, *special]):
+        for label, table in self._read([*self.columns, *self._targets, *self._of_rows]):
             yield Batch(table.select(self.columns), self._y(table, label), self._weights(table, label), label)
 
     def targets(self) -> Iterator[TargetBatch]:
-        for label, table in self._read([*self._targets, *([] if self.weight is None else [self.weight])]):
+        for label, table in self._read([*self._targets, *self._of_rows]):
             yield TargetBatch(self._y(table, label), self._weights(table, label), label)
 
     def counts(self) -> Iterator[tuple[int, Any]]:
@@ -93,8 +96,16 @@ class ParquetRows(RowBatches):
         for label, table in self._read([self.weight]):
             yield table.num_rows, _numbers(table[self.weight], self.weight, label)
 
+    @property
+    def _of_rows(self) -> list[str]:
+        """The columns of the weights and of the exposure, if there are any."""
+        return [name for name in (self.weight, self.exposure) if name is not None]
+
     def _y(self, table: pa.Table, label: str) -> Any:
         """A target as it is in the file, so that classes keep their labels; several targets as numbers."""
+        if self.exposure is not None and isinstance(self.target, str):
+            counts, exposure = (_numbers(table[name], name, label) for name in (self.target, self.exposure))
+            return CountsWithExposure(counts, exposure)
         if not isinstance(self.target, str):
             return np.column_stack([_numbers(table[name], name, label) for name in self._targets])
         column = table[self.target]
@@ -130,7 +141,7 @@ class ParquetRows(RowBatches):
         found, known = fragment.physical_schema, self._data.schema
         keys = pyarrow.dataset.get_partition_keys(fragment.partition_expression)
         constants = {name: pa.scalar(value, known.field(name).type) for name, value in keys.items()}
-        for name in (*self.columns, *self._targets, *([] if self.weight is None else [self.weight])):
+        for name in (*self.columns, *self._targets, *self._of_rows):
             if name in constants:
                 continue
             if name not in found.names:

@@ -45,6 +45,9 @@ class RowBatches(ABC):
     folder: str | PathLike[str] | None = None
     """Where code files go during a fit. None for the system's folder for temporary files."""
 
+    exposure: str | None = None
+    """The column with the exposure of counts, if they have one."""
+
     target_names: tuple[str, ...] = ()
     """Names of the outputs; none if they are not known."""
 
@@ -110,7 +113,7 @@ def open_rows(given: RowBatches) -> Iterator[OpenRows]:
         yield OpenRows(rows, Path(folder), n_rows, weighted, totals, first)
 
 
-def row_batches(X: Any, y: Any, sample_weight: Any = None) -> RowBatches | None:
+def row_batches(X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> RowBatches | None:
     """The input of `fit` as rows in batches; None for a table in memory.
 
     A path or an Arrow dataset needs the name of its target as y; an iterator needs no y.
@@ -124,14 +127,20 @@ def row_batches(X: Any, y: Any, sample_weight: Any = None) -> RowBatches | None:
             raise TypeError(
                 "X is a path or dataset, so y must name the target column, or several: fit('folder/', y='price')."
             )
-        if not isinstance(sample_weight, str | None):
-            raise TypeError("X is a path or dataset, so sample_weight must be the name of a column, or None.")
-        return ParquetRows(X, y, sample_weight)
+        for name, column in (("sample_weight", sample_weight), ("exposure", exposure)):
+            if not isinstance(column, str | None):
+                raise TypeError(f"X is a path or dataset, so {name} must be the name of a column, or None.")
+        return ParquetRows(X, y, sample_weight, exposure=exposure)
     if not isinstance(X, RowBatches) and not hasattr(X, "__next__"):
         return None
     if y is not None or sample_weight is not None:
         raise TypeError(
             f"X is a {type(X).__name__}, which contains its own targets and weights: leave out y and sample_weight."
+        )
+    if exposure is not None:
+        raise TypeError(
+            f"X is a {type(X).__name__}, for which exposure is not supported: give the path of Parquet files, "
+            "ParquetRows(path, target=…, exposure=…), or a table in memory."
         )
     return X if isinstance(X, RowBatches) else Batches(X)
 
