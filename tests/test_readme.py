@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 def test_the_examples_run_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:
     examples = re.findall(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 3
     exec("\n".join(examples), {})
     printed = capsys.readouterr().out
     assert float(re.search(r"R² on new rows: (\S+)", printed)[1]) > 0.8
@@ -20,6 +20,7 @@ def test_the_examples_run_as_pasted(capsys: pytest.CaptureFixture[str]) -> None:
     assert min(importances) == importances[3]  # the last column has no effect
     assert "Kruskal" in printed
     assert 0.85 < float(re.search(r"in their interval: (\S+)", printed)[1]) < 0.95
+    assert float(re.search(r"predicted correctly: (\S+)", printed)[1]) > 0.9
 
 
 def test_the_demo_recovers_unseen_cells(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_an_unknown_target_is_named(folder: Path) -> None:
 
 
 def test_a_target_that_is_missing_or_no_number_is_named(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"part-0\.parquet, rows 1 to .*: column 'word' has type"):
+    with pytest.raises(ValueError, match=r"part-0\.parquet, rows 1 to .*: y holds the text 'low' in row 1"):
         fit(folder, "word")
     X = table()[COLUMNS]
     X.loc[10, "y"] = np.nan

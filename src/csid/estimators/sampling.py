@@ -340,7 +340,7 @@ class BayesianEstimator(TensorEstimator):
                 f"The chains may not have converged: {self._drift_text(drift)}. Increase n_burn (now {plan.burn}) or "
                 "use effort='best'.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

@@ -97,7 +97,7 @@ def sample(
             f"Interrupted: the fit keeps the draws made so far, of {len(members)} chain(s). "
             "With warm_start=True, fit again to add to them.",
             InterruptedFitWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     sampling = replace(sampling, members=tuple(members), pilot=pilot)
     return sampling, collect(sampling, table, options.max_rank)
