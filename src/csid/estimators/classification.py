@@ -48,8 +48,7 @@ class TensorClassifier(ClassifierMixin, TensorEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (M, C)."""
-        parts = [predictive.probabilities for _, predictive in self._fitted().class_predictives(X, self._threads())]
-        return np.concatenate(parts)
+        return self._fitted().class_probabilities(X, self._threads())
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, (M, C)."""
