@@ -14,6 +14,7 @@ import pytest
 
 import csid as library
 from cli.conftest import QUICK, Run, as_csv, table
+from csid import BayesianCSIDClassifier, BayesianCSIDRegressor
 from csid.cli import app as application
 from csid.cli.errors import Exit
 from csid.cli.labelled_rows import LabelledRows
@@ -460,3 +461,32 @@ def test_a_model_fitted_in_python_is_read_by_its_labels(csid: Run, tmp_path: Pat
         ended = csid("evaluate", "m.csid", "d.csv", "--json")
         assert (ended.code, labels) == (0, labels)
         assert ended.document["overall"]["positive"]["accuracy"]["value"] > 0.8
+
+
+def _numbers(rows: int = 60) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(size=rows), "b": rng.uniform(size=rows)})
+    return X, rng.poisson(np.exp(2 * X.a))
+
+
+SHORT: dict[str, Any] = {"rank": 2, "effort": "fast", "prior": ["medium"], "random_state": 0}
+
+
+def test_models_of_other_targets_are_refused(csid: Run, tmp_path: Path) -> None:
+    X, y = _numbers()
+    model = BayesianCSIDRegressor(likelihood="negative_binomial", **SHORT).fit(X, pd.Series(y, name="y"))
+    model.save(tmp_path / "counts.csid")
+    X.assign(y=y).to_csv(tmp_path / "counts.csv", index=False)
+    for command in (("info",), ("explain",), ("predict", "counts.csv"), ("evaluate", "counts.csv")):
+        ended = csid(command[0], "counts.csid", *command[1:])
+        assert ended.code == Exit.USAGE
+        assert "does not support likelihood='negative_binomial' yet: use csid.load" in ended.notes
+
+
+def test_ordered_classes_are_explained_by_their_one_latent_value(csid: Run, tmp_path: Path) -> None:
+    X, y = _numbers()
+    model = BayesianCSIDClassifier(likelihood="ordinal", **SHORT).fit(X, pd.Series(np.minimum(y, 3), name="y"))
+    model.save(tmp_path / "ordinal.csid")
+    ended = csid("explain", "ordinal.csid", "--json")
+    assert ended.code == 0
+    assert ended.document["outputs"] == ["3"]

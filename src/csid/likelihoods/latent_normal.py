@@ -1,12 +1,12 @@
-"""Likelihoods of targets that tell of a latent normal value: z = s eta + noise of variance one, and y = h(z).
+"""Likelihoods of targets that depend on a latent normal value: z = s eta + noise of variance one, and y = h(z).
 
-Classes, ordered classes and their kin. Working targets are the latent values, drawn given the targets (Albert and Chib
+Classes, ordered or not. Working targets are the latent values, drawn given the targets (Albert and Chib
 1993) or their expectations, in units in which their noise has precision alpha = s^2: z / s.
 
-The scale s is drawn given the targets and eta, with the latent values integrated out, because given the latent values
-it would move by their rounding error only: where classes are nearly separable, s is large, and a chain that moves it
-slowly predicts timidly. log s has a wide normal prior. Draws are kept with s in the factors, so that their noise has
-variance one.
+The scale s is drawn given the targets and eta, with the latent values integrated out. Given the latent values it would
+move by about 1 / sqrt(rows) of itself in a sweep. Where classes are nearly separable s is large, and short chains that
+move it slowly give probabilities too close to equal. log s has a wide normal prior. Draws are kept with s in the
+factors, so that their noise has variance one.
 """
 
 from abc import abstractmethod
@@ -31,7 +31,7 @@ _LOG_SCALES = np.linspace(-2.5, 1.0, 8)
 
 @dataclass(frozen=True)
 class LatentNormal(LatentTargets):
-    """Targets that tell of latent normal values. Subclasses say how."""
+    """Targets that depend on latent normal values. Subclasses say how."""
 
     @abstractmethod
     def latent_values(

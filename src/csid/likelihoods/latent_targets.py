@@ -1,7 +1,7 @@
-"""Likelihoods whose working targets are latent values that the targets tell of: classes, counts, censored values.
+"""Likelihoods whose working targets are latent values, on which the targets depend: classes and counts.
 
-Their targets are not standardised. There are no residuals in the units of y: chains monitor the log loss, and pages and
-exports, which are written for additive noise, do not support them yet.
+Their targets are not standardised. There are no residuals in the units of y, so chains monitor the log loss. Pages and
+exports support those likelihoods that override `javascript`, `python` and `onnx`.
 """
 
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ class Likelihood(ABC):
     target : what it is the distribution of.
     held_out_score : how the pilot weighs priors on held-out rows.
     augmented : whether every sweep has new working targets or weights. Rows on the same cell are then not merged.
-    latent : whether working targets are not the targets: unknown values that the targets tell of. Targets are then not
+    latent : whether working targets are unknown values on which the targets depend, drawn anew. Targets are then not
         standardised.
     noise_prior : whether a prior of the noise can use the squared error on held-out rows (`with_noise_prior`).
     mean_is_value : whether the mean of a new observation is the value of the system, up to centre and scale.

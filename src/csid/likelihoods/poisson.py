@@ -6,7 +6,7 @@ variance at the mean rate were a tenth larger than their mean, which widens the 
 distributions are exactly Poisson. As r is in proportion to the exposure, a row that is split into parts of its exposure
 and count has the same likelihood, as under Poisson.
 
-The larger r, the smaller the steps of a chain, because omega grows with r, but what a count tells of its rate does not.
+The larger r, the smaller the steps of a chain, because omega grows with r, but the information in a count does not.
 At 100 times the rate chains do not converge in the usual number of sweeps, and predict worse. So chains also start at
 the mean rate itself, and r rises by 30 % in every sweep.
 """

@@ -16,5 +16,10 @@ TASKS: dict[TaskName, Task] = {each.name: each for each in (Regression(), Classi
 
 
 def task_of(fitted: "FittedModel") -> Task:
-    """The task of a fitted model."""
-    return next(task for task in TASKS.values() if task.target == fitted.likelihood.target)
+    """The task of a fitted model, or an error if the command line does not have it."""
+    for task in TASKS.values():
+        if task.target == fitted.likelihood.target:
+            return task
+    raise NotImplementedError(
+        f"the command line does not support likelihood={fitted.likelihood.name!r} yet: use csid.load(path) in Python."
+    )

@@ -136,9 +136,9 @@ class Classification(Task):
         return [*found, f"Rows of each class: {listed}{more}."]
 
     def outputs(self, model: Any, targets: Sequence[str]) -> tuple[str, ...]:
-        """The label of each class; of two classes, of the second."""
+        """The label of each class; of the highest, if there is one latent value for all (two or ordered classes)."""
         labels = tuple(shown_label(_plain(label)) for label in model.classes_.tolist())
-        return labels if len(labels) > 2 else labels[1:]
+        return labels[-model.fitted_.n_outputs :]
 
     def loss(self, rows: "LabelledRows") -> "Loss":
         from csid.cli.tuning.losses import LogLoss
