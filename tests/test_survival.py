@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from sklearn.base import clone
 
 import csid
-from csid import BayesianCSIDSurvival, ModelFileError, load
+from csid import BayesianCSIDSurvival, ModelFileError, load, plots
 from csid.explain import shapley_values
 from csid.export import to_json, to_onnx, to_python
 from csid.model_file import container
@@ -149,3 +149,10 @@ def test_explanations_are_of_the_log_time(fitted: BayesianCSIDSurvival) -> None:
     values = shapley_values(fitted, X)
     logs = fitted.fitted_.means(X, 1)[:, 0]
     assert_allclose(np.diff(values.sum(axis=1)), np.diff(logs), atol=1e-9)
+
+
+@pytest.mark.parametrize("plot", [plots.calibration, plots.residuals])
+def test_plots_of_log_times_are_refused(fitted: BayesianCSIDSurvival, plot: Any) -> None:
+    X, y, _ = _system(20, seed=2)
+    with pytest.raises(TypeError, match="does not support likelihood='log_normal' yet"):
+        plot(fitted, X, y["time"])

@@ -124,6 +124,8 @@ def residuals(
 def _check_numeric(fitted: FittedModel, what: str) -> None:
     if fitted.classes is not None:
         raise TypeError(f"{what} is of numeric targets, but {fitted.estimator} has classes: use plots.reliability.")
+    if fitted.likelihood.target not in ("number", "interval"):
+        raise TypeError(f"{what} does not support likelihood={fitted.likelihood.name!r} yet: give a model of numbers.")
 
 
 def _observed(fitted: FittedModel, X: Any, y: Any, drawn: DrawnOutput) -> Array:
